@@ -1,0 +1,38 @@
+# What tests and benchmarks have in common: the CUDA language, warnings, and one function to add an executable.
+
+set(BITSPARSE_HAS_CUDA OFF)
+if(BITSPARSE_ENABLE_CUDA)
+  include(CheckLanguage)
+  if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
+    set(CMAKE_CUDA_ARCHITECTURES 80 90 100)
+  endif()
+  check_language(CUDA)
+  if(CMAKE_CUDA_COMPILER)
+    enable_language(CUDA)
+    if(CMAKE_CUDA_COMPILER_VERSION VERSION_LESS 13.0)
+      message(STATUS "bitsparse: CUDA ${CMAKE_CUDA_COMPILER_VERSION} is older than 13.0; building the host half only")
+    else()
+      set(BITSPARSE_HAS_CUDA ON)
+    endif()
+  else()
+    message(STATUS "bitsparse: no CUDA compiler found; building the host half only")
+  endif()
+endif()
+
+# bitsparse_add_executable(<name> <source>...): with the library and the project's warnings.
+function(bitsparse_add_executable name)
+  add_executable(${name} ${ARGN})
+  target_link_libraries(${name} PRIVATE bitsparse::bitsparse)
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
+  set_target_properties(${name} PROPERTIES
+    CXX_STANDARD 17 CXX_STANDARD_REQUIRED ON CXX_EXTENSIONS OFF
+    CUDA_STANDARD 17 CUDA_STANDARD_REQUIRED ON CUDA_RUNTIME_LIBRARY Static)
+  target_compile_options(${name} PRIVATE
+    $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wshadow -Wconversion>
+    $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra>)
+  if(BITSPARSE_WARNINGS_AS_ERRORS)
+    target_compile_options(${name} PRIVATE
+      $<$<COMPILE_LANGUAGE:CXX>:-Werror>
+      $<$<COMPILE_LANGUAGE:CUDA>:-Werror=all-warnings -Xcompiler=-Werror>)
+  endif()
+endfunction()

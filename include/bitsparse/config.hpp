@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: 2026 the bitsparse authors
+/// @file
+/// What the library asks of the compiler, and the macro by which layer 0 serves both host and
+/// device.
+#pragma once
+
+#if defined(_MSVC_LANG)
+#define BITSPARSE_CPLUSPLUS _MSVC_LANG
+#else
+#define BITSPARSE_CPLUSPLUS __cplusplus
+#endif
+
+#if BITSPARSE_CPLUSPLUS < 201703L
+#error "bitsparse needs C++17: compile with -std=c++17 or newer"
+#endif
+
+#if defined(__CUDACC_VER_MAJOR__) && __CUDACC_VER_MAJOR__ < 13
+#error "bitsparse needs CUDA 13.0 or newer: older toolkits are not tested"
+#endif
+
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+#error "bitsparse needs sm_80 or newer: remove older targets from CMAKE_CUDA_ARCHITECTURES"
+#endif
+
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "bitsparse's formats are little-endian and so must the host be"
+#endif
+
+#if defined(__CUDACC__)
+#define BITSPARSE_HOST_DEVICE __host__ __device__
+#else
+#define BITSPARSE_HOST_DEVICE
+#endif

@@ -29,6 +29,13 @@ inline bool overlaps(void const* a, std::uint64_t a_bytes, void const* b, std::u
   return first < second ? second - first < a_bytes : first - second < b_bytes;
 }
 
+/// Whether every row starts at a 16-byte boundary.
+template <class Element>
+bool has_vector_rows(const_matrix_view<Element> matrix) {
+  return is_aligned(matrix.data, unit_bytes) &&
+         matrix.ld * sizeof(typename Element::bits_type) % unit_bytes == 0;
+}
+
 /// Bytes from a matrix's first value to its last; size_overflow if it cannot exist.
 template <class Element>
 constexpr std::uint64_t span_bytes(const_matrix_view<Element> matrix) {

@@ -145,7 +145,7 @@ struct chunk_layout {
   std::uint32_t bytes;          // the end, before padding
 
   BITSPARSE_HOST_DEVICE constexpr std::uint32_t units() const {
-    return detail::ceil_div(bytes, unit_bytes);
+    return (bytes + (unit_bytes - 1)) / unit_bytes;
   }
 };
 
@@ -159,11 +159,10 @@ BITSPARSE_HOST_DEVICE constexpr chunk_layout layout_of(encoding e,
                                                        std::uint32_t nonzero_mask_bytes) {
   constexpr std::uint32_t value_bytes = sizeof(typename Format::bits_type);
   chunk_layout layout{};
-  layout.nibble_offset = round_up(kept * (is_window(e) ? 1u : value_bytes), 4u);
-  layout.mask_offset =
-      layout.nibble_offset + (is_window(e) ? round_up(ceil_div(kept, 2u), 4u) : 0u);
-  layout.stream_words = is_two_level(e) ? Format::mask_words / 8 + ceil_div(nonzero_mask_bytes, 4u)
-                                        : Format::mask_words;
+  layout.nibble_offset = (kept * (is_window(e) ? 1u : value_bytes) + 3) / 4 * 4;
+  layout.mask_offset   = layout.nibble_offset + (is_window(e) ? (kept + 7) / 8 * 4 : 0u);
+  layout.stream_words =
+      is_two_level(e) ? Format::mask_words / 8 + (nonzero_mask_bytes + 3) / 4 : Format::mask_words;
   std::uint32_t const room = carries_mask(e) ? kept / 32 : 0u;
   layout.carried_words     = room < layout.stream_words ? room : layout.stream_words;
   layout.base_offset       = layout.mask_offset + 4 * (layout.stream_words - layout.carried_words);
@@ -174,8 +173,9 @@ BITSPARSE_HOST_DEVICE constexpr chunk_layout layout_of(encoding e,
 /// The units of a `dense` chunk.
 template <class Format>
 BITSPARSE_HOST_DEVICE constexpr std::uint32_t dense_units(std::uint32_t valid_values) {
-  return ceil_div(valid_values * static_cast<std::uint32_t>(sizeof(typename Format::bits_type)),
-                  unit_bytes);
+  return (valid_values * static_cast<std::uint32_t>(sizeof(typename Format::bits_type)) +
+          (unit_bytes - 1)) /
+         unit_bytes;
 }
 
 // ---------------------------------------------------------------------------------------------------------------------

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: 2026 the bitsparse authors
+/// @file
+/// The umbrella: everything but the opt-in integrations.
+#pragma once
+
+// The formats, the host codec and the serialised form: plain C++17
+#include <bitsparse/format/host_codec.hpp>
+#include <bitsparse/format/serialized.hpp>
+#include <bitsparse/format/size.hpp>
+#include <bitsparse/format/visit_format.hpp>
+#include <bitsparse/version.hpp>
+
+// Device functions for a user's own kernels
+#include <bitsparse/block/block_decoder.cuh>
+#include <bitsparse/block/block_encoder.cuh>
+#include <bitsparse/block/thread_group.cuh>
+#include <bitsparse/block/tile_arrangement.cuh>
+
+// Operations on device memory
+#include <bitsparse/device/compress.cuh>
+#include <bitsparse/device/cuda_types.cuh>
+#include <bitsparse/device/decompress.cuh>
+#include <bitsparse/device/report.cuh>

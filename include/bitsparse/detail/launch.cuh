@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: 2026 the bitsparse authors
+/// @file
+/// What layers 3 and 4 launch kernels with.
+#pragma once
+
+#include <cuda_runtime_api.h>
+#include <cstdint>
+#include <type_traits>
+
+#include <bitsparse/config.hpp>
+#include <bitsparse/device/cuda_status.cuh>
+#include <bitsparse/status.hpp>
+
+namespace bitsparse {
+inline namespace v0 {
+namespace detail {
+
+/// How a kernel starts relative to the one before it in its stream.
+enum class launch_order {
+  after,     // when it has ended
+  overlaps,  // as soon as it allows, on sm_90 and newer; the kernel calls wait_for_prologue()
+             // before it uses its results
+};
+
+/// Lets the next kernel of the stream start, if it was launched with launch_order::overlaps.
+__device__ __forceinline__ void allow_next_kernel() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.launch_dependents;");
+#endif
+}
+
+/// Waits until the kernel before this one has ended and its writes are seen.
+__device__ __forceinline__ void wait_for_prologue() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+/// Launches a kernel that takes its parameters as one struct.
+/// Stream: asynchronous on `stream`; does not synchronise or allocate; capturable.
+/// Errors: cuda_error with the launch's own code, not the thread's last error.
+template <class Params>
+status launch(void (*kernel)(Params),
+              std::uint32_t num_blocks,
+              int num_threads,
+              Params const& params,
+              cudaStream_t stream,
+              launch_order order = launch_order::after) {
+  int device = 0, major = 0;
+  if (order == launch_order::overlaps) {
+    cudaError_t error = cudaGetDevice(&device);
+    if (error == cudaSuccess)
+      error = cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device);
+    if (error != cudaSuccess)
+      return from_cuda(error, "launch: the current device cannot be asked for its architecture");
+  }
+  cudaLaunchAttribute attribute{};
+  attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  attribute.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchConfig_t config{};
+  config.gridDim  = dim3(num_blocks);
+  config.blockDim = dim3(static_cast<unsigned>(num_threads));
+  config.stream   = stream;
+  config.attrs    = &attribute;
+  config.numAttrs = major >= 9 ? 1 : 0;
+  return from_cuda(cudaLaunchKernelEx(&config, kernel, params),
+                   "launch: the kernel could not be launched");
+}
+
+}  // namespace detail
+}  // namespace v0
+}  // namespace bitsparse

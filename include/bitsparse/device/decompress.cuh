@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: 2026 the bitsparse authors
+/// @file
+/// LAYER 3: decompress: compressed tensor to dense matrix.
+#pragma once
+
+#include <cuda_runtime_api.h>
+#include <cstdint>
+#include <type_traits>
+
+#include <bitsparse/block/block_decoder.cuh>
+#include <bitsparse/config.hpp>
+#include <bitsparse/detail/launch.cuh>
+#include <bitsparse/detail/tile_grid.hpp>
+#include <bitsparse/detail/tile_tuning.hpp>
+#include <bitsparse/device/op.cuh>
+#include <bitsparse/device/tensor_state.cuh>
+#include <bitsparse/format/matrix_view.hpp>
+#include <bitsparse/status.hpp>
+
+namespace bitsparse {
+inline namespace v0 {
+namespace detail {
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Kernels
+// ---------------------------------------------------------------------------------------------------------------------
+
+template <class Format, class Space>
+struct decompress_params {
+  typename Format::bits_type* target;
+  std::uint64_t ld;
+  tile_grid<Format> grid;
+  tile_descriptor const* directory;
+  Space space;
+};
+
+/// One block per tile.
+/// @tparam Tile how the block holds it: tile_arrangement's vectors, or its values where rows are
+/// not 16-byte aligned
+template <class Format, class Tuning, class Tile, class Space>
+__global__ void __launch_bounds__(Tuning::threads)
+    decompress_kernel(decompress_params<Format, Space> const params) {
+  using decoder_type = block_decoder<Format, Tuning::threads>;
+  __shared__ typename decoder_type::temp_storage storage;
+  thread_group<Tuning::threads> const group;
+  decoder_type decoder(storage, group);
+
+  auto const at              = params.grid.at(blockIdx.x);
+  tile_descriptor descriptor = params.directory[blockIdx.x];
+  if (!params.space.contains(descriptor.offset_units(), descriptor.chunk_units())) {
+    descriptor = tile_descriptor{encoding::zero, 1, 1, 0};  // what decode() takes as corrupt
+  }
+  decoder.fetch(
+      descriptor, params.space.address(descriptor.offset_units()), at.valid_rows, at.valid_cols);
+  group.sync();
+  Tile tile;
+  tile_condition const condition = decoder.decode(tile);
+  decoder_type::arrangement::store(
+      group,
+      tile,
+      {tile_corner<Format>(params.target, params.ld, at), params.ld, at.valid_rows, at.valid_cols});
+  if (condition != tile_condition::good && group.rank() == 0)
+    params.space.raise(static_cast<device_condition>(condition));
+}
+
+}  // namespace detail
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Launchers
+// ---------------------------------------------------------------------------------------------------------------------
+
+/// Restores a matrix on the device, bit for bit.
+///
+/// Shapes: source rows x cols; target of the same shape.
+/// Alignment: target to its element (a base and a leading dimension that make every row 16-byte
+/// aligned take the faster
+///   path); source see device_tensor_view.
+/// Aliasing: source and target do not overlap.
+/// Stream: asynchronous on `stream`; does not synchronise or allocate; capturable.
+/// Errors: invalid_argument, unsupported or cuda_error before anything is written. A tile that is
+/// lost, corrupt or of an
+///   encoding that the device does not decode yet reads as NaN and raises the state's condition for
+///   it.
+/// Guarantee: nothing is read outside directory, state and payload, or written outside the target's
+/// values. Traffic: 8 bytes per tile and the chunks once; the matrix once.
+template <class Op = identity, class Tuning = void, class Format>
+status decompress(device_tensor_view<Format> source,
+                  matrix_view<typename Format::element> target,
+                  cudaStream_t stream) {
+  static_assert(detail::is_identity<Op>,
+                "bitsparse: decompress takes no other op than identity yet");
+  using tuning      = std::conditional_t<std::is_void_v<Tuning>, default_tuning<Format>, Tuning>;
+  using arrangement = tile_arrangement<Format, tuning::threads>;
+  using space       = detail::buffer_space;
+  if (status const checked = detail::check_device_operands<Format>(source, target); !checked.ok())
+    return checked;
+
+  auto const tiles = static_cast<std::uint32_t>(num_tiles<Format>(source.rows, source.cols));
+  if (tiles == 0) return {};
+  detail::decompress_params<Format, space> const params{
+      target.data,
+      target.ld,
+      {source.rows, source.cols},
+      source.directory,
+      {source.payload, source.payload_bytes / unit_bytes, source.state}};
+  auto* const kernel =
+      detail::has_vector_rows<typename Format::element>(target)
+          ? detail::decompress_kernel<Format, tuning, typename arrangement::vectors, space>
+          : detail::decompress_kernel<Format, tuning, typename arrangement::values, space>;
+  return detail::launch(kernel, tiles, tuning::threads, params, stream);
+}
+
+}  // namespace v0
+}  // namespace bitsparse

@@ -17,7 +17,7 @@
 namespace bitsparse {
 inline namespace v0 {
 
-/// The part of a row-major matrix, or of shared memory, that one tile covers.
+/// The part of a row-major matrix in global memory that one tile covers.
 ///
 /// Shapes: value (r, c) of the tile lies at corner[r * ld + c] for r < valid_rows, c < valid_cols;
 /// no other is touched. Alignment: the vector arrangement needs rows (corner and ld) that are
@@ -181,6 +181,32 @@ struct tile_arrangement {
       std::uint32_t const col = value_index(group, i) % Format::cols;
       if (row < window.valid_rows && col < window.valid_cols)
         window.corner[row * window.ld + col] = tile[i];
+    }
+  }
+
+  /// Reads a whole tile, packed and row-major, from shared memory.
+  /// Shapes: tile (Format::values,). Alignment: 16 bytes. Threads: all of the group; no
+  /// synchronisation.
+  __device__ static __forceinline__ void load_shared(thread_group<Threads> group,
+                                                     bits_type const* from,
+                                                     vectors& tile) {
+#pragma unroll
+    for (std::uint32_t i = 0; i < vectors_per_thread; ++i) {
+      tile[i] = uint4{0, 0, 0, 0};
+      if (is_vector(group, i))
+        tile[i] = reinterpret_cast<uint4 const*>(from)[vector_index(group, i)];
+    }
+  }
+
+  /// Writes a whole tile, packed and row-major, to shared memory.
+  /// Shapes: tile (Format::values,). Alignment: 16 bytes. Threads: all of the group; no
+  /// synchronisation.
+  __device__ static __forceinline__ void store_shared(thread_group<Threads> group,
+                                                      vectors const& tile,
+                                                      bits_type* to) {
+#pragma unroll
+    for (std::uint32_t i = 0; i < vectors_per_thread; ++i) {
+      if (is_vector(group, i)) reinterpret_cast<uint4*>(to)[vector_index(group, i)] = tile[i];
     }
   }
 };

@@ -9,7 +9,7 @@
 #include <type_traits>
 
 #include <bitsparse/config.hpp>
-#include <bitsparse/device/cuda_status.cuh>
+#include <bitsparse/detail/cuda_status.cuh>
 #include <bitsparse/status.hpp>
 
 namespace bitsparse {

@@ -11,8 +11,8 @@
 #include <type_traits>
 
 #include <bitsparse/config.hpp>
+#include <bitsparse/detail/cuda_status.cuh>
 #include <bitsparse/detail/launch.cuh>
-#include <bitsparse/device/cuda_status.cuh>
 #include <bitsparse/device/tensor_state.cuh>
 #include <bitsparse/status.hpp>
 

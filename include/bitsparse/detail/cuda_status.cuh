@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: 2026 the bitsparse authors
 /// @file
-/// LAYER 3: CUDA's errors as a status, and a status as a cudaError_t.
+/// What layers 3 and up report with: CUDA's errors as a status, and a status as a cudaError_t.
 #pragma once
 
 #include <cuda_runtime_api.h>

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: 2026 the bitsparse authors
+/// @file
+/// bitsparse_inspect: compresses files of activations, restores them, compares every bit and says
+/// what was saved.
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <new>
+#include <string>
+#include <vector>
+
+#if defined(_WIN32)
+#include <io.h>
+#else
+#include <unistd.h>
+#endif
+
+#include <bench/inspect/backend.hpp>
+#include <bench/inspect/command_line.hpp>
+#include <bench/inspect/input_file.hpp>
+#include <bench/inspect/report.hpp>
+#include <bench/inspect/tensor_file.hpp>
+#include <bitsparse/version.hpp>
+
+namespace inspect {
+namespace {
+
+constexpr int exit_exact = 0, exit_failed = 1, exit_usage = 2;
+
+bool stderr_is_terminal() {
+#if defined(_WIN32)
+  return _isatty(_fileno(stderr)) != 0;
+#else
+  return isatty(STDERR_FILENO) != 0;
+#endif
+}
+
+bool equal(aligned_buffer const& a, aligned_buffer const& b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size()) == 0;
+}
+
+void print(std::string const& text) {
+  std::fwrite(text.data(), 1, text.size(), stdout);
+}
+
+/// One line on stderr, behind what stdout has said so far.
+void complain(std::string const& subject, std::string const& reason) {
+  std::fflush(stdout);
+  std::string const line = "bitsparse_inspect: " + subject + ": " + reason + "\n";
+  std::fwrite(line.data(), 1, line.size(), stderr);
+}
+
+/// Does everything for one file. Errors: throws file_error, std::bad_alloc.
+file_report inspect_file(std::string const& path, options const& asked, backend where) {
+  std::error_code ignored;
+  if (asked.out && std::filesystem::equivalent(path, *asked.out, ignored)) {
+    throw file_error{"--out would overwrite it"};
+  }
+  tensor_file const tensor = read_tensor_file(path, asked);
+  round_trip_request const request{tensor.element,
+                                   tensor.codec,
+                                   tensor.tile.rows,
+                                   tensor.tile.cols,
+                                   tensor.shape.rows,
+                                   tensor.shape.cols,
+                                   tensor.dense.data(),
+                                   tensor.dense.size()};
+  round_trip_result result;
+  bitsparse::status const done =
+      where == backend::cuda ? cuda_round_trip(request, result) : host_round_trip(request, result);
+  if (!done.ok()) throw file_error{std::string{name_of(where)} + ": " + done.text()};
+
+  file_report report{};
+  report.file    = path;
+  report.element = tensor.element;
+  report.codec   = tensor.codec;
+  report.tile    = tensor.tile;
+  report.shape   = tensor.shape;
+  report.ran_on  = where;
+  report.values  = measure_values(
+      tensor.element, tensor.dense.data(), tensor.dense.size() * 8 / value_bits_of(tensor.element));
+  report.tiles              = measure_tiles(result.directory, tensor.shape, tensor.tile);
+  report.dense_bytes        = tensor.dense.size();
+  report.compress_seconds   = result.compress_seconds;
+  report.decompress_seconds = result.decompress_seconds;
+  report.is_serialized      = tensor.is_serialized;
+  report.same_values        = equal(result.restored, tensor.dense);
+  if (tensor.is_serialized || asked.out) {
+    aligned_buffer const serialized = serialize(request, result);
+    report.same_serialized          = equal(serialized, tensor.serialized);
+    if (asked.out && report.exact()) {
+      write_file(*asked.out, tensor.is_serialized ? tensor.dense : serialized);
+    }
+  }
+  return report;
+}
+
+/// One line on a terminal, which the next line replaces.
+class progress {
+ public:
+  explicit progress(std::size_t num_files)
+      : num_files_(num_files), shown_(num_files > 1 && stderr_is_terminal()) {}
+  void show(std::size_t index, std::string const& file) const {
+    if (!shown_) return;
+    std::string const line = "\r\x1b[K[" + std::to_string(index + 1) + "/" +
+                             std::to_string(num_files_) + "] " + printable(file);
+    std::fflush(stdout);
+    std::fwrite(line.data(), 1, line.size(), stderr);
+  }
+  void clear() const {
+    if (shown_) std::fputs("\r\x1b[K", stderr);
+  }
+
+ private:
+  std::size_t num_files_;
+  bool shown_;
+};
+
+int inspect_files(options const& asked, backend where) {
+  total_report total;
+  progress const line{asked.files.size()};
+  for (std::size_t i = 0; i < asked.files.size(); ++i) {
+    std::string const& path = asked.files[i];
+    std::string const name  = path.empty() ? "''" : printable(path);
+    ++total.num_files;
+    line.show(i, path);
+    try {
+      file_report const report = inspect_file(path, asked, where);
+      line.clear();
+      print(asked.json ? to_json(report) : to_text(report));
+      total.num_exact += report.exact();
+      total.dense_bytes += report.dense_bytes;
+      total.compressed_bytes += report.tiles.compressed_bytes;
+      if (!report.exact()) complain(name, "did not come back exact");
+    } catch (file_error const& error) {
+      line.clear();
+      complain(name, error.what());
+    } catch (std::bad_alloc const&) {
+      line.clear();
+      complain(name, "not enough memory");
+    }
+  }
+  if (!asked.json && total.num_files > 1) print(to_text(total));
+  if (std::fflush(stdout) != 0 || std::ferror(stdout)) {
+    complain("standard output", "cannot write");
+    return exit_failed;
+  }
+  return total.num_exact == total.num_files ? exit_exact : exit_failed;
+}
+
+int run(std::vector<std::string> const& arguments) {
+  options asked;
+  if (std::string const wrong = parse_command_line(arguments, asked); !wrong.empty()) {
+    std::string const line = "bitsparse_inspect: " + printable(wrong) + "\n";
+    std::fwrite(line.data(), 1, line.size(), stderr);
+    return exit_usage;
+  }
+  if (asked.help || asked.version) {
+    print(asked.help ? help_text()
+                     : "bitsparse_inspect " + std::to_string(BITSPARSE_VERSION_MAJOR) + "." +
+                           std::to_string(BITSPARSE_VERSION_MINOR) + "." +
+                           std::to_string(BITSPARSE_VERSION_PATCH) + "\n");
+    return std::fflush(stdout) == 0 ? exit_exact : exit_failed;
+  }
+
+  char const* why_not = nullptr;
+  bool const use_cuda = asked.backend != backend_choice::host && cuda_available(&why_not);
+  if (asked.backend == backend_choice::cuda && !use_cuda) {
+    complain("--backend cuda", why_not);
+    return exit_failed;
+  }
+  if (asked.backend == backend_choice::automatic && !asked.json) {
+    print(use_cuda ? std::string{"backend: cuda\n"}
+                   : std::string{"backend: host ("} + why_not + ")\n");
+  }
+  return inspect_files(asked, use_cuda ? backend::cuda : backend::host);
+}
+
+}  // namespace
+}  // namespace inspect
+
+int main(int argc, char** argv) {
+  try {
+    return inspect::run({argv + (argc > 0), argv + argc});
+  } catch (std::bad_alloc const&) {
+    std::fputs("bitsparse_inspect: not enough memory\n", stderr);
+    return 1;
+  }
+}

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: 2026 the bitsparse authors
+/// @file
+/// Descriptors and chunks that no encoder writes: nothing outside is touched, the status is raised,
+/// nothing hangs.
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include <tests/support/catch.hpp>
+#include <tests/support/device_round_trip.cuh>
+#include <tests/support/values.hpp>
+
+namespace bs = bitsparse;
+using namespace bitsparse_test;
+
+namespace {
+
+/// Flips each bit of a small tensor's directory, then of its payload, in turn, and decompresses.
+/// @return faults: a byte written outside the target, or a flipped descriptor bit that changed
+/// values silently
+template <class Format>
+std::string flip_every_bit(std::uint64_t rows, std::uint64_t cols, std::uint64_t ld) {
+  using element   = typename Format::element;
+  using bits_type = typename Format::bits_type;
+  test_matrix<element> source{rows, cols};
+  source.assign(random_values<bits_type>(
+      rows * cols, {value_range::non_negative, 0.4, Format::values, 0.7}, 11));
+  device_buffer dense{source.buffer()};
+  device_tensor<Format> tensor{rows, cols, bs::max_payload_bytes<Format>(rows, cols)};
+  bs::status const compressed = bs::compress<bs::codec::sign>(
+      bs::const_matrix_view<element>{
+          reinterpret_cast<bits_type const*>(dense.data()), rows, cols, cols},
+      tensor.view(),
+      nullptr);
+  if (!compressed.ok()) return compressed.text();
+  std::size_t const used_bytes = tensor.state().cursor_units * 16;
+  tensor.directory().download();
+  tensor.payload().download();
+  test_matrix<element> restored{rows, cols, ld, 0, 0x33};
+  device_buffer target{restored.buffer()};
+  bs::matrix_view<element> const view{reinterpret_cast<bits_type*>(target.data()), rows, cols, ld};
+  auto* const state = tensor.view().state;
+  for (device_buffer* const part : {&tensor.directory(), &tensor.payload()}) {
+    std::size_t const bytes = part == &tensor.payload() ? used_bytes : part->bytes();
+    std::size_t const step  = part == &tensor.payload() ? 7 : 1;
+    for (std::size_t bit = 0; bit < bytes * 8; bit += step) {
+      auto& byte = part->host().data()[bit / 8];
+      byte ^= std::byte{1} << bit % 8;
+      require_cuda(cudaMemcpy(part->data() + bit / 8, &byte, 1, cudaMemcpyHostToDevice), "flip");
+      require_cuda(cudaMemset(state, 0, sizeof(*state)), "clear");
+      if (bs::status const result = bs::decompress(tensor.view(), view, nullptr); !result.ok())
+        return result.text();
+      std::memcpy(
+          restored.buffer().whole(), target.download().whole(), restored.buffer().whole_bytes());
+      bool const raised = tensor.state().conditions != 0;
+      if (!restored.surroundings_intact())
+        return "bit " + std::to_string(bit) + ": written outside the values";
+      if (part == &tensor.directory() && !raised && restored.mismatches(source) != 0) {
+        // A changed offset may happen upon bytes that fit; a changed size, count or encoding must
+        // be noticed.
+        if (bit % 64 < 29) return "bit " + std::to_string(bit) + ": wrong values and no condition";
+      }
+      byte ^= std::byte{1} << bit % 8;
+      require_cuda(cudaMemcpy(part->data() + bit / 8, &byte, 1, cudaMemcpyHostToDevice),
+                   "flip back");
+    }
+  }
+  tensor.directory().download();
+  tensor.payload().download();
+  return tensor.guards_intact() ? "" : "the tensor's surroundings were written";
+}
+
+}  // namespace
+
+TEST_CASE("decompress: no flipped bit of a tensor makes it write outside, or lie", "[device]") {
+  CHECK(flip_every_bit<bs::tile_format<bs::bf16, 16, 16>>(40, 40, 48) == "");
+  CHECK(flip_every_bit<bs::tile_format<bs::bf16, 16, 16>>(40, 40, 41) == "");
+  CHECK(flip_every_bit<bs::tile_format<bs::fp8_e4m3, 16, 16>>(40, 40, 48) == "");
+  CHECK(flip_every_bit<bs::tile_format<bs::fp32, 16, 16>>(40, 40, 40) == "");
+}
+
+TEST_CASE("decompress: encodings without a device decoder read as NaN and raise unsupported",
+          "[device]") {
+  using format = bs::default_format<bs::bf16>;
+  test_matrix<bs::bf16> source{64, 64};
+  source.assign(random_values<std::uint16_t>(4096, {value_range::window3, 0.1}, 3));
+  test_tensor<format> packed{64, 64};
+  std::uint64_t needed = 0;
+  REQUIRE(
+      bs::host::compress<format, bs::codec::compact>(source.view(), packed.view(), needed).ok());
+  REQUIRE(packed.tile(0).form() > bs::encoding::flat_sign);
+  device_tensor<format> tensor{64, 64, 8192};
+  std::memcpy(tensor.directory().host().data(), packed.directory().data(), 8);
+  std::memcpy(tensor.payload().host().data(), packed.payload().data(), 8192);
+  tensor.directory().upload();
+  tensor.payload().upload();
+  device_buffer target{8192};
+  REQUIRE(bs::decompress(
+              tensor.view(), {reinterpret_cast<std::uint16_t*>(target.data()), 64, 64, 64}, nullptr)
+              .ok());
+  auto const* const values = reinterpret_cast<std::uint16_t const*>(target.download().data());
+  std::uint32_t nan        = 0;
+  for (int i = 0; i < 4096; ++i) nan += values[i] == bs::bf16::quiet_nan;
+  CHECK(nan == 4096);
+  CHECK(tensor.state().conditions ==
+        static_cast<std::uint32_t>(bs::device_condition::unsupported_encoding));
+}

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: 2026 the bitsparse authors
+/// @file
+/// More than 2^31 values and more than 4 GiB in one tensor. Skipped where the device lacks the
+/// memory.
+#include <cstdint>
+
+#include <tests/support/catch.hpp>
+#include <tests/support/device_round_trip.cuh>
+
+namespace bs = bitsparse;
+using namespace bitsparse_test;
+
+namespace {
+
+template <class Bits>
+__global__ void fill_kernel(Bits* values, std::uint64_t count) {
+  std::uint64_t const stride = std::uint64_t{gridDim.x} * blockDim.x;
+  for (std::uint64_t i = blockIdx.x * std::uint64_t{blockDim.x} + threadIdx.x; i < count;
+       i += stride) {
+    std::uint64_t mixed = (i + 1) * 0x9e3779b97f4a7c15u;
+    mixed               = (mixed ^ mixed >> 31) * 0xbf58476d1ce4e5b9u;
+    values[i]           = mixed >> 61 == 0 ? static_cast<Bits>(mixed >> 32) : Bits{0};
+  }
+}
+
+template <class Bits>
+__global__ void count_mismatches_kernel(Bits const* a,
+                                        Bits const* b,
+                                        std::uint64_t count,
+                                        unsigned long long* result) {
+  std::uint64_t const stride = std::uint64_t{gridDim.x} * blockDim.x;
+  unsigned long long found   = 0;
+  for (std::uint64_t i = blockIdx.x * std::uint64_t{blockDim.x} + threadIdx.x; i < count;
+       i += stride) {
+    found += a[i] != b[i];
+  }
+  if (found != 0) atomicAdd(result, found);
+}
+
+template <class Element>
+void check_large(std::uint64_t rows, std::uint64_t cols) {
+  using format              = bs::default_format<Element>;
+  using bits_type           = typename format::bits_type;
+  std::uint64_t const count = rows * cols, bytes = count * sizeof(bits_type);
+  std::uint64_t const payload_bytes = bs::max_payload_bytes<format>(rows, cols);
+  std::size_t free_bytes = 0, total_bytes = 0;
+  require_cuda(cudaMemGetInfo(&free_bytes, &total_bytes), "cudaMemGetInfo");
+  if (free_bytes < 2 * bytes + payload_bytes + (std::uint64_t{1} << 30)) {
+    WARN("skipped: the device has too little free memory");
+    return;
+  }
+  bits_type *dense = nullptr, *restored = nullptr;
+  void* memory                   = nullptr;
+  unsigned long long* mismatches = nullptr;
+  require_cuda(cudaMalloc(&dense, bytes), "cudaMalloc");
+  require_cuda(cudaMalloc(&restored, bytes), "cudaMalloc");
+  require_cuda(cudaMalloc(&memory, bs::device_tensor_bytes<format>(rows, cols, payload_bytes)),
+               "cudaMalloc");
+  require_cuda(cudaMalloc(&mismatches, sizeof(*mismatches)), "cudaMalloc");
+  require_cuda(cudaMemset(memory, 0, sizeof(bs::tensor_state)), "cudaMemset");
+  require_cuda(cudaMemset(mismatches, 0, sizeof(*mismatches)), "cudaMemset");
+  require_cuda(cudaMemset(restored, 0xa5, bytes), "cudaMemset");
+  fill_kernel<<<1024, 256>>>(dense, count);
+  auto const tensor = bs::make_device_tensor<format>(memory, rows, cols, payload_bytes);
+  REQUIRE(bs::compress<bs::codec::sign>(
+              bs::const_matrix_view<Element>{dense, rows, cols, cols}, tensor, nullptr)
+              .ok());
+  REQUIRE(bs::decompress(tensor, {restored, rows, cols, cols}, nullptr).ok());
+  count_mismatches_kernel<<<1024, 256>>>(dense, restored, count, mismatches);
+  unsigned long long differs = 1;
+  bs::tensor_state state;
+  require_cuda(cudaMemcpy(&differs, mismatches, sizeof(differs), cudaMemcpyDeviceToHost),
+               "cudaMemcpy");
+  require_cuda(cudaMemcpy(&state, tensor.state, sizeof(state), cudaMemcpyDeviceToHost),
+               "cudaMemcpy");
+  CHECK(differs == 0);
+  CHECK(state.conditions == 0);
+  CHECK(state.cursor_units * 16 > bytes / 16);
+  cudaFree(dense);
+  cudaFree(restored);
+  cudaFree(memory);
+  cudaFree(mismatches);
+}
+
+}  // namespace
+
+TEST_CASE("large: 2^31 + 2^20 fp8 values", "[device][large]") {
+  check_large<bs::fp8_e4m3>(65568, 32768);
+}
+TEST_CASE("large: more than 2^32 bytes of bf16, ragged", "[device][large]") {
+  check_large<bs::bf16>(40009, 54001);
+}

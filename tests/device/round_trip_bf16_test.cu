@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: 2026 the bitsparse authors
+/// @file
+/// compress and decompress of bf16, byte-equal to the host codec.
+#include <tests/support/device_cases.cuh>
+
+namespace bs = bitsparse;
+using namespace bitsparse_test;
+
+TEMPLATE_TEST_CASE("device bf16: chunks equal the host codec's in every shape",
+                   "[device]",
+                   (bs::tile_format<bs::bf16, 64, 64>),
+                   (bs::tile_format<bs::bf16, 64, 128>),
+                   (bs::tile_format<bs::bf16, 16, 16>)) {
+  check_shapes<TestType>();
+}
+
+TEMPLATE_TEST_CASE("device bf16: every bit pattern",
+                   "[device]",
+                   (bs::tile_format<bs::bf16, 64, 64>),
+                   (bs::tile_format<bs::bf16, 64, 128>),
+                   (bs::tile_format<bs::bf16, 16, 16>)) {
+  check_patterns<TestType>(every_pattern<std::uint16_t>(16));
+}
+
+TEMPLATE_TEST_CASE("device bf16: every number and place of kept values",
+                   "[device]",
+                   (bs::tile_format<bs::bf16, 64, 64>),
+                   (bs::tile_format<bs::bf16, 64, 128>),
+                   (bs::tile_format<bs::bf16, 16, 16>)) {
+  check_counts<TestType>();
+  check_single_values<TestType>();
+}
+
+TEST_CASE("device bf16: every element offset", "[device]") {
+  check_offsets<bs::default_format<bs::bf16>>();
+}

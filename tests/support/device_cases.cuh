@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: 2026 the bitsparse authors
+/// @file
+/// The cases that every element's device test runs; a TU per element instantiates them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <tests/support/catch.hpp>
+#include <tests/support/device_round_trip.cuh>
+#include <tests/support/patterns.hpp>
+#include <tests/support/values.hpp>
+
+namespace bitsparse_test {
+
+/// Calls run() with a matrix for each value model, at several densities.
+template <class Element, class Run>
+std::string for_each_model(
+    std::uint64_t rows, std::uint64_t cols, std::uint64_t ld, std::uint64_t offset, Run run) {
+  value_model const models[] = {
+      {value_range::any, 0.0},
+      {value_range::non_negative, 0.0005},
+      {value_range::any, 0.02},
+      {value_range::non_negative, 0.1},
+      {value_range::non_negative, 0.5},
+      {value_range::any, 0.5},
+      {value_range::non_negative, 0.93},
+      {value_range::non_negative, 1.0},
+      {value_range::any, 1.0},
+      {value_range::non_negative, 0.8, 64, 0.2},
+      {value_range::any, 0.9, 4096, 0.3},
+  };
+  std::uint64_t seed = rows * 31 + cols * 7 + ld;
+  for (value_model const& model : models) {
+    test_matrix<Element> matrix{rows, cols, ld, offset};
+    matrix.assign(random_values<typename Element::bits_type>(rows * cols, model, ++seed));
+    std::string const fault = run(matrix);
+    if (!fault.empty()) {
+      return fault + " (" + std::to_string(rows) + "x" + std::to_string(cols) + ", ld " +
+             std::to_string(ld) + ", offset " + std::to_string(offset) + ", fill " +
+             std::to_string(model.fill) + ")";
+    }
+  }
+  return {};
+}
+
+/// Both device codecs.
+template <class Format>
+std::string device_round_trip_every_codec(test_matrix<typename Format::element> const& source,
+                                          std::uint64_t target_ld     = 0,
+                                          std::uint64_t target_offset = 0) {
+  std::string fault =
+      device_round_trip<Format, bitsparse::codec::fast>(source, target_ld, target_offset);
+  if (fault.empty())
+    fault = device_round_trip<Format, bitsparse::codec::sign>(source, target_ld, target_offset);
+  return fault;
+}
+
+/// Full and ragged tiles, ld > cols, empty and one-value matrices, at all densities.
+template <class Format>
+void check_shapes() {
+  std::uint64_t const rows[] = {1, Format::rows, 2 * Format::rows + 3};
+  std::uint64_t const cols[] = {
+      1, Format::cols, 3 * Format::cols, 2 * Format::cols + 8, Format::cols + 5};
+  for (std::uint64_t const r : rows) {
+    for (std::uint64_t const c : cols) {
+      for (std::uint64_t const gap : {0, 16, 3}) {
+        std::string const fault =
+            for_each_model<typename Format::element>(r, c, c + gap, 0, [](auto const& matrix) {
+              return device_round_trip_every_codec<Format>(matrix);
+            });
+        REQUIRE(fault == "");
+      }
+    }
+  }
+  for (auto const& shape : {std::pair<std::uint64_t, std::uint64_t>{0, 0}, {0, 5}, {5, 0}}) {
+    test_matrix<typename Format::element> const empty{shape.first, shape.second, shape.second + 1};
+    CHECK(device_round_trip_every_codec<Format>(empty) == "");
+  }
+}
+
+/// Base pointers at every element offset from a 16-byte boundary, for source and target.
+template <class Format>
+void check_offsets() {
+  for (std::uint64_t offset = 0; offset < 16; ++offset) {
+    std::uint64_t const rows = Format::rows + 2, cols = 2 * Format::cols + 3;
+    for (std::uint64_t const ld : {cols, std::uint64_t{2} * Format::cols + 16}) {
+      std::string const fault =
+          for_each_model<typename Format::element>(rows, cols, ld, offset, [&](auto const& matrix) {
+            return device_round_trip_every_codec<Format>(matrix, ld, (offset * 5 + 3) % 16);
+          });
+      REQUIRE(fault == "");
+    }
+  }
+}
+
+/// Every bit pattern, alone among zeros and mixed, with and without signs.
+template <class Format>
+void check_patterns(std::vector<typename Format::bits_type> const& patterns) {
+  using bits_type          = typename Format::bits_type;
+  constexpr auto sign      = bitsparse::detail::sign_bit<typename Format::element>;
+  std::uint64_t const cols = 2 * Format::cols;
+  for (std::uint32_t const spacing : {1u, 2u, 9u}) {
+    for (bool const any_sign : {true, false}) {
+      for (std::uint32_t const shift : {0u, 1u, 33u}) {
+        std::uint64_t const rows = (patterns.size() * spacing + shift) / cols + 1;
+        test_matrix<typename Format::element> matrix{rows, cols};
+        std::vector<bits_type> values(rows * cols);
+        for (std::size_t i = 0; i < patterns.size(); ++i) {
+          values[i * spacing + shift] =
+              static_cast<bits_type>(any_sign ? patterns[i] : patterns[i] & ~sign);
+        }
+        matrix.assign(values);
+        REQUIRE(device_round_trip_every_codec<Format>(matrix) == "");
+      }
+    }
+  }
+}
+
+/// So many kept values in a tile, at its start, its end, and spread.
+template <class Format>
+void check_counts() {
+  using bits_type = typename Format::bits_type;
+  for (std::uint32_t const kept :
+       {0u, 1u, 31u, 32u, 33u, 63u, 64u, Format::values - 1, Format::values}) {
+    for (std::uint32_t const place : {0u, 1u, 2u}) {
+      test_matrix<typename Format::element> matrix{Format::rows, Format::cols};
+      std::vector<bits_type> values(Format::values);
+      for (std::uint32_t k = 0; k < kept; ++k) {
+        std::uint32_t const at = place == 0   ? k
+                                 : place == 1 ? Format::values - 1 - k
+                                              : k * (Format::values / kept);
+        values[at]             = static_cast<bits_type>(k % 100 + 1);
+      }
+      matrix.assign(values);
+      REQUIRE(device_round_trip_every_codec<Format>(matrix) == "");
+    }
+  }
+}
+
+/// One kept value at each position of a tile: a tile per position, in one matrix.
+template <class Format>
+void check_single_values() {
+  test_matrix<typename Format::element> matrix{Format::rows,
+                                               std::uint64_t{Format::cols} * Format::values / 4};
+  for (std::uint32_t quarter = 0; quarter < 4; ++quarter) {
+    matrix.set_zero();
+    for (std::uint32_t i = 0; i < Format::values / 4; ++i) {
+      std::uint32_t const position                                         = i * 4 + quarter;
+      matrix.at(position / Format::cols,
+                std::uint64_t{i} * Format::cols + position % Format::cols) = 1;
+    }
+    REQUIRE(device_round_trip_every_codec<Format>(matrix) == "");
+  }
+}
+
+}  // namespace bitsparse_test

@@ -26,4 +26,6 @@ void instantiate_all(bs::type_list<Formats...>) {
 
 }  // namespace
 
-void resources() { instantiate_all(bs::supported_formats{}); }
+void resources() {
+  instantiate_all(bs::supported_formats{});
+}

@@ -34,9 +34,11 @@ enum class tile_condition : std::uint32_t {
 ///
 /// Use, by all threads of the group:
 ///
-///     tile_condition condition = decoder.fetch(descriptor, chunk, valid_rows, valid_cols);
+///     auto const fetched = decoder.fetch(descriptor, chunk, valid_rows, valid_cols);
+///     // ... a good place for other work, such as the tile before this one ...
+///     decoder.open(fetched);
 ///     group.sync();
-///     condition = decoder.decode(tile);  // synchronises the group
+///     tile_condition const condition = decoder.decode(tile);  // synchronises the group
 ///
 /// Shapes: a tile in either arrangement of tile_arrangement<Format, Threads>. Values outside the
 /// valid rows x columns
@@ -80,43 +82,86 @@ class block_decoder {
   __device__ __forceinline__ block_decoder(temp_storage& storage, thread_group<Threads> group)
       : storage_(storage), group_(group) {}
 
-  /// Reads a chunk into the storage and takes the carried mask bits out of it.
-  /// Alignment: chunk 16 bytes, in global memory.
-  __device__ __forceinline__ tile_condition fetch(tile_descriptor descriptor,
-                                                  std::byte const* chunk,
-                                                  std::uint32_t valid_rows,
-                                                  std::uint32_t valid_cols) {
-    form_       = descriptor.form();
-    kept_       = descriptor.kept();
-    valid_cols_ = valid_cols;
-    is_full_    = valid_rows == Format::rows && valid_cols == Format::cols;
-    condition_  = classify(descriptor, valid_rows * valid_cols);
-    if (condition_ != tile_condition::good || form_ == encoding::zero) return condition_;
+  /// A chunk on its way: each thread's share of it, in registers that loads are still writing.
+  struct fetched_chunk {
+    uint4 units[vectors_per_thread];  // (vectors_per_thread,) of the value stream, or of a dense
+                                      // chunk
+    std::uint32_t rest[rest_words];   // (rest_words,) of the mask stream behind the carried words
+    std::uint32_t num_units;
+    std::uint32_t carried_words;
+    std::uint32_t kept;
+    std::uint32_t valid_cols;
+    encoding form;
+    tile_condition condition;
+    bool is_full;
+  };
 
-    std::uint32_t num_units = descriptor.chunk_units();
-    std::uint32_t carried   = 0;
-    std::uint32_t rest[rest_words];  // (rest_words,) of the mask stream behind the carried words
-    if (form_ != encoding::dense) {
-      chunk_layout const layout = detail::layout_of<Format>(form_, kept_, 0);
-      num_units                 = (layout.mask_offset + (unit_bytes - 1)) / unit_bytes;
-      carried                   = layout.carried_words;
+  /// Starts reading a chunk.
+  /// Alignment: chunk 16 bytes, in global memory.
+  __device__ __forceinline__ fetched_chunk fetch(tile_descriptor descriptor,
+                                                 std::byte const* chunk,
+                                                 std::uint32_t valid_rows,
+                                                 std::uint32_t valid_cols) const {
+    fetched_chunk fetched{};
+    fetched.form       = descriptor.form();
+    fetched.kept       = descriptor.kept();
+    fetched.valid_cols = valid_cols;
+    fetched.is_full    = valid_rows == Format::rows && valid_cols == Format::cols;
+    fetched.condition  = classify(descriptor, valid_rows * valid_cols);
+    if (fetched.condition != tile_condition::good || fetched.form == encoding::zero) return fetched;
+    fetched.num_units = descriptor.chunk_units();
+    if (fetched.form != encoding::dense) {
+      chunk_layout const layout = detail::layout_of<Format>(fetched.form, fetched.kept, 0);
+      fetched.num_units         = (layout.mask_offset + (unit_bytes - 1)) / unit_bytes;
+      fetched.carried_words     = layout.carried_words;
       auto const* const from =
-          reinterpret_cast<std::uint32_t const*>(chunk + layout.mask_offset) - carried;
+          reinterpret_cast<std::uint32_t const*>(chunk + layout.mask_offset) - layout.carried_words;
 #pragma unroll
       for (std::uint32_t i = 0; i < rest_words; ++i) {
         std::uint32_t const word = i * Threads + group_.rank();
-        if (word >= carried && word < Format::mask_words) rest[i] = __ldcs(from + word);
+        if (word >= layout.carried_words && word < Format::mask_words)
+          fetched.rest[i] = __ldcs(from + word);
       }
     }
-    fetch_values(chunk, num_units, carried);
+#pragma unroll
+    for (std::uint32_t i = 0; i < vectors_per_thread; ++i) {
+      std::uint32_t const unit = i * Threads + group_.rank();
+      if (unit < fetched.num_units)
+        fetched.units[i] = __ldcs(reinterpret_cast<uint4 const*>(chunk) + unit);
+    }
+    return fetched;
+  }
+
+  /// Puts a fetched chunk into the storage and takes the carried mask bits out of its values.
+  __device__ __forceinline__ void open(fetched_chunk const& fetched) {
+    form_       = fetched.form;
+    kept_       = fetched.kept;
+    valid_cols_ = fetched.valid_cols;
+    is_full_    = fetched.is_full;
+    condition_  = fetched.condition;
+    if (condition_ != tile_condition::good || form_ == encoding::zero) return;
     if (form_ != encoding::dense) {
 #pragma unroll
       for (std::uint32_t i = 0; i < rest_words; ++i) {
         std::uint32_t const word = i * Threads + group_.rank();
-        if (word >= carried && word < Format::mask_words) storage_.mask.words[word] = rest[i];
+        if (word >= fetched.carried_words && word < Format::mask_words)
+          storage_.mask.words[word] = fetched.rest[i];
       }
     }
-    return condition_;
+    std::uint32_t const carried = fetched.carried_words * (32 / vector_values<bits_type>);
+#pragma unroll
+    for (std::uint32_t i = 0; i < vectors_per_thread; ++i) {
+      if (i * Threads >= fetched.num_units) break;
+      std::uint32_t const unit = i * Threads + group_.rank();
+      uint4 vector             = fetched.units[i];
+      if (i * Threads < carried) {
+        uint4 unsigned_vector    = vector;
+        std::uint32_t const mask = take_signs<bits_type>(unsigned_vector);
+        storage_.mask.set_vector_bits(unit, mask, unit < carried);
+        if (unit < carried) vector = unsigned_vector;
+      }
+      if (unit < fetched.num_units) reinterpret_cast<uint4*>(storage_.chunk)[unit] = vector;
+    }
   }
 
   /// Expands the fetched chunk into vectors.
@@ -188,58 +233,23 @@ class block_decoder {
   }
 
  private:
-  /// Reads a chunk's value stream, in vectors; all loads are under way before the first is used.
-  __device__ __forceinline__ void fetch_values(std::byte const* chunk,
-                                               std::uint32_t num_units,
-                                               std::uint32_t carried) {
-    auto* const target  = reinterpret_cast<uint4*>(storage_.chunk);
-    std::uint32_t first = 0;
-    if constexpr (sizeof(bits_type) == 4) {
-      // A vector has 4 mask bits only; a ballot over 32 values gives a whole word.
-      auto const* const from = reinterpret_cast<std::uint32_t const*>(chunk);
-      for (std::uint32_t j = group_.warp(); j < carried; j += thread_group<Threads>::num_warps) {
-        std::uint32_t const value = __ldcs(from + 32 * j + group_.lane());
-        std::uint32_t const word  = warp_mask_word(value & sign_bit);
-        reinterpret_cast<std::uint32_t*>(target)[32 * j + group_.lane()] = value & ~sign_bit;
-        if (group_.lane() == 0) storage_.mask.words[j] = word;
-      }
-      first = carried * 8;
-    }
-    uint4 vectors[vectors_per_thread];
-#pragma unroll
-    for (std::uint32_t i = 0; i < vectors_per_thread; ++i) {
-      std::uint32_t const unit = first + i * Threads + group_.rank();
-      if (unit < num_units) vectors[i] = __ldcs(reinterpret_cast<uint4 const*>(chunk) + unit);
-    }
-#pragma unroll
-    for (std::uint32_t i = 0; i < vectors_per_thread; ++i) {
-      std::uint32_t const unit = first + i * Threads + group_.rank();
-      if (unit >= num_units) break;
-      if constexpr (sizeof(bits_type) < 4) {
-        if (unit < carried * (32 / vector_values<bits_type>)) {
-          storage_.mask.set_vector_bits(unit, take_signs<bits_type>(vectors[i]), true);
-        }
-      }
-      target[unit] = vectors[i];
-    }
-  }
-
   __device__ __forceinline__ bits_type const* kept_values() const {
     return reinterpret_cast<bits_type const*>(storage_.chunk);
   }
 
   /// Whether this descriptor is one that an encoder writes for a tile of so many values.
-  __device__ __forceinline__ tile_condition classify(tile_descriptor descriptor,
-                                                     std::uint32_t valid_values) const {
-    if (form_ == encoding::zero)
+  __device__ static __forceinline__ tile_condition classify(tile_descriptor descriptor,
+                                                            std::uint32_t valid_values) {
+    encoding const form      = descriptor.form();
+    std::uint32_t const kept = descriptor.kept();
+    if (form == encoding::zero)
       return descriptor.word() == 0 ? tile_condition::good : tile_condition::corrupt;
-    if (form_ == encoding::lost) return tile_condition::lost;
-    if (form_ > encoding::two_level_window4 || kept_ > Format::values)
-      return tile_condition::corrupt;
-    if (form_ > encoding::flat_sign) return tile_condition::unsupported;
-    std::uint32_t const units = form_ == encoding::dense
+    if (form == encoding::lost) return tile_condition::lost;
+    if (form > encoding::two_level_window4 || kept > Format::values) return tile_condition::corrupt;
+    if (form > encoding::flat_sign) return tile_condition::unsupported;
+    std::uint32_t const units = form == encoding::dense
                                     ? detail::dense_units<Format>(valid_values)
-                                    : detail::layout_of<Format>(form_, kept_, 0).units();
+                                    : detail::layout_of<Format>(form, kept, 0).units();
     return descriptor.chunk_units() == units ? tile_condition::good : tile_condition::corrupt;
   }
 

@@ -51,8 +51,8 @@ __global__ void __launch_bounds__(Tuning::threads)
   if (!params.space.contains(descriptor.offset_units(), descriptor.chunk_units())) {
     descriptor = tile_descriptor{encoding::zero, 1, 1, 0};  // what decode() takes as corrupt
   }
-  decoder.fetch(
-      descriptor, params.space.address(descriptor.offset_units()), at.valid_rows, at.valid_cols);
+  decoder.open(decoder.fetch(
+      descriptor, params.space.address(descriptor.offset_units()), at.valid_rows, at.valid_cols));
   group.sync();
   Tile tile;
   tile_condition const condition = decoder.decode(tile);

@@ -208,8 +208,8 @@ BITSPARSE_HOST_DEVICE constexpr bool is_applicable(encoding e, tile_summary cons
 
 /// The smallest encoding of the codec, by chunk units; a tie goes to the lower number. A two_level
 /// form must save at least 1/32 of the chunk it replaces, because it costs the decoder a second
-/// scan. Source: 1/32 keeps all but 0.05 % of what two_level saves on the real activations of
-/// tests/data; 1/16 loses 2 %.
+/// scan. Source: docs/results/host/two_level_threshold.json: against no such rule, 1/32 makes real
+/// activations at most 0.06 % larger, 1/16 up to 2.1 %.
 template <class Format, class Codec>
 BITSPARSE_HOST_DEVICE constexpr encoding_choice choose_encoding(tile_summary const& tile) {
   if (tile.kept == 0) return {encoding::zero, 0};
@@ -222,7 +222,11 @@ BITSPARSE_HOST_DEVICE constexpr encoding_choice choose_encoding(tile_summary con
     encoding_choice& best     = is_two_level(e) ? two_level : flat;
     if (units < best.units) best = {e, units};
   }
-  return two_level.units * 32 <= flat.units * 31 ? two_level : flat;
+  if constexpr ((Codec::encodings & encoding_bit(encoding::two_level_raw)) == 0) {
+    return flat;
+  } else {
+    return two_level.units * 32 <= flat.units * 31 ? two_level : flat;
+  }
 }
 
 }  // namespace detail

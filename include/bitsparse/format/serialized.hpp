@@ -100,7 +100,7 @@ status validate(const_compressed_view<Format> tensor) {
 /// Writes a compressed tensor in its serialised form. The same values and codec give the same
 /// bytes, wherever the tensor's chunks lay.
 ///
-/// Shapes: target (target_bytes,). Alignment: none.
+/// Shapes: target (target_bytes,). Alignment: none. Aliasing: target does not overlap the source.
 /// Errors: capacity_exceeded, with written_bytes what is needed; tile_lost; corrupt if the
 /// directory points outside the
 ///   payload; invalid_argument.
@@ -122,6 +122,11 @@ status serialize(const_compressed_view<Format> source,
     }
     if (descriptor.offset_units() + descriptor.chunk_units() > source.payload_bytes / unit_bytes) {
       return {status_code::corrupt, "directory: a chunk lies outside the payload"};
+    }
+    bool const is_zero = descriptor.form() == encoding::zero;
+    if (is_zero ? descriptor.word() != 0
+                : descriptor.form() != encoding::dense && !detail::has_mask(descriptor.form())) {
+      return {status_code::corrupt, "directory: a descriptor that no encoder writes"};
     }
     payload_units += descriptor.chunk_units();
   }

@@ -1,0 +1,38 @@
+# What each consumer project does once bitsparse::bitsparse exists: build the program in C++17 and in C++20, and check
+# that the target brings an include path and a language standard and nothing else.
+
+foreach(property COMPILE_OPTIONS COMPILE_DEFINITIONS LINK_OPTIONS LINK_LIBRARIES LINK_DIRECTORIES SOURCES
+                 PRECOMPILE_HEADERS)
+  get_target_property(value bitsparse::bitsparse INTERFACE_${property})
+  if(value)
+    message(FATAL_ERROR "bitsparse::bitsparse leaks INTERFACE_${property}: ${value}")
+  endif()
+endforeach()
+get_target_property(features bitsparse::bitsparse INTERFACE_COMPILE_FEATURES)
+if(NOT features STREQUAL "cxx_std_17")
+  message(FATAL_ERROR "bitsparse::bitsparse asks for other features than cxx_std_17: ${features}")
+endif()
+if(CMAKE_BUILD_TYPE)
+  message(FATAL_ERROR "bitsparse set the consumer's build type to ${CMAKE_BUILD_TYPE}")
+endif()
+foreach(option BITSPARSE_BUILD_TESTS BITSPARSE_BUILD_BENCHMARKS)
+  if(${option})
+    message(FATAL_ERROR "${option} is on in a project that only uses the library")
+  endif()
+endforeach()
+get_property(languages GLOBAL PROPERTY ENABLED_LANGUAGES)
+if("CUDA" IN_LIST languages)
+  message(FATAL_ERROR "bitsparse enabled the CUDA language in a project that only uses the library")
+endif()
+
+enable_testing()
+foreach(standard 17 20)
+  add_executable(consumer_${standard} ${CMAKE_CURRENT_LIST_DIR}/consumer.cpp)
+  target_link_libraries(consumer_${standard} PRIVATE bitsparse::bitsparse)
+  target_compile_options(consumer_${standard} PRIVATE -Wall -Wextra -Werror)
+  set_target_properties(consumer_${standard} PROPERTIES
+    CXX_STANDARD ${standard} CXX_STANDARD_REQUIRED ON CXX_EXTENSIONS OFF)
+  add_test(NAME consumer_${standard} COMMAND consumer_${standard})
+endforeach()
+target_compile_definitions(consumer_17 PRIVATE EXPECTED_CPLUSPLUS=201703L)
+target_compile_definitions(consumer_20 PRIVATE EXPECTED_CPLUSPLUS=202002L)

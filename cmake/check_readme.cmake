@@ -26,6 +26,7 @@ function(check_example file region)
 endfunction()
 
 check_example(tests/examples/host_example.cpp example)
+check_example(tests/examples/device_example.cu example)
 
 file(READ ${ROOT}/.ci/run ci)
 foreach(command "cmake --preset ci" "cmake --build --preset ci -j2" "ctest --preset ci -L host")

@@ -64,6 +64,15 @@ foreach(source IN LISTS compile_fail_sources)
     -DCOMPILER=${CMAKE_CXX_COMPILER} -DINCLUDE=${PROJECT_SOURCE_DIR}/include -DSOURCE=${source})
 endforeach()
 
+if(BITSPARSE_HAS_CUDA)
+  file(GLOB cuda_compile_fail_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/compile_fail/*.cu)
+  foreach(source IN LISTS cuda_compile_fail_sources)
+    get_filename_component(name ${source} NAME_WE)
+    bitsparse_add_check(compile_fail_${name} check_compile_fail
+      -DCOMPILER=${CMAKE_CUDA_COMPILER} -DINCLUDE=${PROJECT_SOURCE_DIR}/include -DSOURCE=${source})
+  endforeach()
+endif()
+
 # ---------------------------------------------------------------------------------------------------------------------
 # The package, used in four ways
 # ---------------------------------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
+#include <stdexcept>
 #include <vector>
 
 namespace bitsparse_test {
@@ -29,6 +29,8 @@ class guarded_buffer {
         bytes_(bytes),
         front_bytes_(guard_bytes + offset_bytes),
         poison_(poison) {
+    // Said for the compiler, which otherwise warns of sizes that no caller passes.
+    if (bytes > std::size_t{1} << 40) throw std::length_error("guarded_buffer");
     for (std::size_t i = 0; i < whole_bytes(); ++i) whole()[i] = guard_at(i);
     fill(poison);
   }
@@ -47,7 +49,7 @@ class guarded_buffer {
   /// Fills the data, not the guards.
   void fill(unsigned char poison) {
     poison_ = poison;
-    if (bytes_ != 0) std::memset(data(), poison, bytes_);
+    for (std::size_t i = 0; i < bytes_; ++i) data()[i] = std::byte{poison};
   }
 
   bool guards_intact() const {

@@ -95,7 +95,7 @@ __global__ void decompress_gemm_kernel(std::uint64_t const* descriptor,
     bs::thread_group<128> const group(threadIdx.x - 32, group_barrier);
     decoder decode(storage, group);
     arrangement::vectors tile;
-    decode.fetch(bs::tile_descriptor{*descriptor}, payload, 64, 64);
+    decode.open(decode.fetch(bs::tile_descriptor{*descriptor}, payload, 64, 64));
     group.sync();
     bs::tile_condition const found = decode.decode(tile);
     arrangement::store_shared(group, tile, x);

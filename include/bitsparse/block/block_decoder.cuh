@@ -98,10 +98,10 @@ class block_decoder {
 
   /// Starts reading a chunk.
   /// Alignment: chunk 16 bytes, in global memory.
-  __device__ __forceinline__ fetched_chunk fetch(tile_descriptor descriptor,
-                                                 std::byte const* chunk,
-                                                 std::uint32_t valid_rows,
-                                                 std::uint32_t valid_cols) const {
+  [[nodiscard]] __device__ __forceinline__ fetched_chunk fetch(tile_descriptor descriptor,
+                                                               std::byte const* chunk,
+                                                               std::uint32_t valid_rows,
+                                                               std::uint32_t valid_cols) const {
     fetched_chunk fetched{};
     fetched.form       = descriptor.form();
     fetched.kept       = descriptor.kept();

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 
 #include <bitsparse/config.hpp>
 #include <bitsparse/format/tile_format.hpp>
@@ -29,6 +30,12 @@ constexpr int default_threads() {
   while (threads > 32 && threads * 4 > static_cast<int>(Format::tile_bytes / 16)) threads /= 2;
   return threads;
 }
+
+/// The second launch bound of a kernel that holds a tile as `Tile`. None for vectors, which leaves
+/// the compiler at 32 registers and full occupancy; 1 for values, which it would otherwise spill to
+/// keep an occupancy that buys nothing.
+template <class Tile>
+inline constexpr int min_blocks = sizeof(std::declval<Tile&>()[0]) == 16 ? 0 : 1;
 
 }  // namespace detail
 

@@ -46,7 +46,7 @@ __global__ void compress_prologue_kernel(Space const space) {
 /// @tparam Tile how the block holds it: tile_arrangement's vectors, or its values where rows are
 /// not 16-byte aligned
 template <class Format, class Codec, class Tuning, class Tile, class Space>
-__global__ void __launch_bounds__(Tuning::threads)
+__global__ void __launch_bounds__(Tuning::threads, min_blocks<Tile>)
     compress_kernel(compress_params<Format, Space> const params) {
   using encoder_type = block_encoder<Format, Codec, Tuning::threads>;
   __shared__ typename encoder_type::temp_storage storage;

@@ -39,7 +39,7 @@ struct decompress_params {
 /// @tparam Tile how the block holds it: tile_arrangement's vectors, or its values where rows are
 /// not 16-byte aligned
 template <class Format, class Tuning, class Tile, class Space>
-__global__ void __launch_bounds__(Tuning::threads)
+__global__ void __launch_bounds__(Tuning::threads, min_blocks<Tile>)
     decompress_kernel(decompress_params<Format, Space> const params) {
   using decoder_type = block_decoder<Format, Tuning::threads>;
   __shared__ typename decoder_type::temp_storage storage;

@@ -5,7 +5,7 @@
 ///
 /// Names: host_compress|host_decompress/<element>/<rows>x<cols>/zeros:<share>/<codec>.
 /// Counters: dense_GB/s, dense bytes per second of CPU time; ratio, dense bytes over chunks and
-/// descriptors; density, of the values after rounding.
+///   descriptors; density, of the values after rounding.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

@@ -5,9 +5,9 @@
 ///
 /// Names: compress|decompress/<element>/<rows>x<cols>/zeros:<share>/<codec>, and copy/<bytes>.
 /// Counters: fraction, useful bytes over the same run's copy rate and the time, where useful bytes
-/// are the dense bytes once plus the encoding's ideal bits once, without padding and descriptors;
-/// dense_GBps; ratio, dense bytes over chunks and descriptors; copy_GBps, bytes read and written
-/// per second by cudaMemcpyAsync right before.
+///   are the dense bytes once plus the encoding's ideal bits once, without padding and descriptors;
+///   dense_GBps; ratio, dense bytes over chunks and descriptors; copy_GBps, bytes read and written
+///   per second by cudaMemcpyAsync right before.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -137,18 +137,25 @@ class tensors {
   bench::event_timer timer_;
 };
 
+/// The one case whose tensors are alive, whatever its element.
+std::shared_ptr<void> alive;
+
 /// The tensors of the case that runs: benchmarks of one element and density follow each other and
-/// share them.
+/// share them; the next case frees them.
 template <class Format>
 tensors<Format>& shared_tensors(double zeros) {
-  static std::unique_ptr<tensors<Format>> current;
-  static double current_zeros = -1;
-  if (current == nullptr || current_zeros != zeros) {
-    current.reset();
-    current       = std::make_unique<tensors<Format>>(zeros);
-    current_zeros = zeros;
+  static std::weak_ptr<tensors<Format>> mine;
+  static double mine_zeros = -1;
+  auto kept                = mine.lock();
+  if (kept == nullptr || mine_zeros != zeros) {
+    kept.reset();
+    alive.reset();
+    kept       = std::make_shared<tensors<Format>>(zeros);
+    mine       = kept;
+    mine_zeros = zeros;
+    alive      = kept;
   }
-  return *current;
+  return *kept;
 }
 
 enum class operation { compress, decompress };

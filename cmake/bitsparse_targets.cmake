@@ -29,7 +29,7 @@ function(bitsparse_add_executable name)
     CUDA_STANDARD 17 CUDA_STANDARD_REQUIRED ON CUDA_RUNTIME_LIBRARY Static)
   target_compile_options(${name} PRIVATE
     $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wshadow -Wconversion>
-    $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra>)
+    $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra -Xptxas=--warn-on-spills>)
   if(BITSPARSE_WARNINGS_AS_ERRORS)
     target_compile_options(${name} PRIVATE
       $<$<COMPILE_LANGUAGE:CXX>:-Werror>

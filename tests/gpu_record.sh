@@ -10,15 +10,15 @@
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-record=$root/tests/gpu_record.json
+record=${GPU_RECORD:-$root/tests/gpu_record.json}
 
-# SHA-256 over the names and contents of all files of include/ and tests/ but the record and this script's outputs.
+# SHA-256 over the names and contents of all files of include/ and tests/ but the record.
 source_hash() {
   (cd "$root" && find include tests -type f ! -name gpu_record.json ! -name '*.pyc' -print0 | LC_ALL=C sort -z |
     xargs -0 sha256sum | sha256sum | cut -d' ' -f1)
 }
 
-field() { sed -n "s/^ *\"$1\": \"\{0,1\}\([^\"]*\)\"\{0,1\},\{0,1\}\$/\1/p" "$record"; }
+field() { sed -n "s/^ *\"$1\": \"\{0,1\}\([^\"]*[^\",]\)\"\{0,1\},\{0,1\}\$/\1/p" "$record"; }
 
 # The executables of the gpu label, as tests/device_tests.cmake names them: Catch2 tests, and examples with a main of their own.
 gpu_tests() {
@@ -27,11 +27,12 @@ gpu_tests() {
 }
 
 run() {
-  local tests_dir=${1:-$root/build/tests} passed=0 failed=0 skipped=0 name status log
+  local tests_dir=${1:-$root/build/tests} passed=0 failed=0 skipped=0 name status log hash
   log=$(mktemp)
+  hash=$(source_hash)
   for name in $(gpu_tests); do
     status=0
-    (cd "$root" && "$tests_dir/$name") >"$log" 2>&1 || status=$?
+    (cd "$root" && timeout 600 "$tests_dir/$name") >"$log" 2>&1 || status=$?
     case $status in
       0) passed=$((passed + 1)); echo "passed   $name: $(tail -n 2 "$log" | head -n 1)" ;;
       77) skipped=$((skipped + 1)); echo "skipped  $name" ;;
@@ -39,9 +40,13 @@ run() {
     esac
   done
   rm -f "$log"
+  if [ "$hash" != "$(source_hash)" ]; then
+    echo "gpu record: the sources changed while the tests ran; run it again" >&2
+    return 1
+  fi
   cat >"$record" <<JSON
 {
-  "sources_sha256": "$(source_hash)",
+  "sources_sha256": "$hash",
   "device": "$(nvidia-smi --query-gpu=name --format=csv,noheader | head -n 1)",
   "driver": "$(nvidia-smi --query-gpu=driver_version --format=csv,noheader | head -n 1)",
   "cuda": "$(nvidia-smi | sed -n 's/.*CUDA Version: \([0-9.]*\).*/\1/p')",
@@ -82,5 +87,6 @@ case ${1:-} in
   run) run "${2:-}" ;;
   check) check ;;
   hash) source_hash ;;
+  tests) gpu_tests ;;
   *) sed -n '2,11p' "${BASH_SOURCE[0]}" >&2; exit 2 ;;
 esac

@@ -53,13 +53,13 @@ struct round_trip_result {
 };
 
 /// Compresses and restores on one host thread.
-/// Errors: those of host::compress and host::decompress, unsupported for an unknown format;
-/// throws std::bad_alloc.
+/// Errors: those of host::compress and host::decompress, unsupported for an unknown format; throws
+///   std::bad_alloc.
 bitsparse::status host_round_trip(round_trip_request const& request, round_trip_result& result);
 
 /// Compresses and restores on the current CUDA device.
 /// Errors: those of the device operations, cuda_error with the failed call's text; unsupported in a
-/// build without device code; throws std::bad_alloc.
+///   build without device code; throws std::bad_alloc.
 bitsparse::status cuda_round_trip(round_trip_request const& request, round_trip_result& result);
 
 /// Whether cuda_round_trip can work at all.

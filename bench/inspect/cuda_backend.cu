@@ -21,16 +21,31 @@ struct release_device {
 };
 using device_memory = std::unique_ptr<void, release_device>;
 
-bs::status from(cudaError_t error, char const* text) {
-  return bs::detail::from_cuda(error, text);
+/// CUDA's own words for what went wrong; they are static.
+bs::status from(cudaError_t error) {
+  return bs::detail::from_cuda(error, cudaGetErrorString(error));
 }
 
 bs::status allocate(device_memory& memory, std::uint64_t bytes) {
   void* pointer           = nullptr;
-  bs::status const result = from(cudaMalloc(&pointer, bytes == 0 ? 1 : bytes),
-                                 "the device has not enough free memory for the tensor");
+  cudaError_t const error = cudaMalloc(&pointer, bytes == 0 ? 1 : bytes);
+  bs::status const result =
+      error == cudaErrorMemoryAllocation
+          ? bs::detail::from_cuda(error, "the device has not enough free memory for the tensor")
+          : from(error);
   memory.reset(pointer);
   return result;
+}
+
+char const* condition_text(std::uint32_t conditions) {
+  auto const has = [&](bs::device_condition one) {
+    return (conditions & static_cast<std::uint32_t>(one)) != 0;
+  };
+  if (has(bs::device_condition::capacity_exceeded))
+    return "the device raised capacity_exceeded: a bug, please report it";
+  if (has(bs::device_condition::corrupt_tile))
+    return "the device raised corrupt_tile: a bug, please report it";
+  return "the device raised a condition: a bug, please report it";
 }
 
 /// What nobody wrote must not look like the zeros that were expected there.
@@ -41,15 +56,14 @@ template <class Operation>
 bs::status timed(Operation operation, double& seconds) {
   cudaEvent_t start = nullptr, stop = nullptr;
   float milliseconds = 0;
-  bs::status result  = from(cudaEventCreate(&start), "an event could not be made");
-  if (result.ok()) result = from(cudaEventCreate(&stop), "an event could not be made");
+  bs::status result  = from(cudaEventCreate(&start));
+  if (result.ok()) result = from(cudaEventCreate(&stop));
   if (result.ok()) result = operation();
-  if (result.ok()) result = from(cudaEventRecord(start), "an event could not be recorded");
+  if (result.ok()) result = from(cudaEventRecord(start));
   if (result.ok()) result = operation();
-  if (result.ok()) result = from(cudaEventRecord(stop), "an event could not be recorded");
-  if (result.ok()) result = from(cudaEventSynchronize(stop), "the device failed");
-  if (result.ok())
-    result = from(cudaEventElapsedTime(&milliseconds, start, stop), "the events have no time");
+  if (result.ok()) result = from(cudaEventRecord(stop));
+  if (result.ok()) result = from(cudaEventSynchronize(stop));
+  if (result.ok()) result = from(cudaEventElapsedTime(&milliseconds, start, stop));
   seconds = milliseconds / 1e3;
   cudaEventDestroy(start);
   cudaEventDestroy(stop);
@@ -75,13 +89,10 @@ bs::status round_trip(round_trip_request const& request, round_trip_result& resu
       bs::make_device_tensor<Format>(memory.get(), request.rows, request.cols, payload);
   auto* const from_values = static_cast<bits_type*>(dense.get());
   auto* const to_values   = static_cast<bits_type*>(restored.get());
-  done = from(cudaMemcpy(from_values, request.dense, request.dense_bytes, cudaMemcpyHostToDevice),
-              "upload");
-  if (done.ok()) done = from(cudaMemset(memory.get(), poison, bytes), "poison");
-  if (done.ok()) done = from(cudaMemset(to_values, poison, request.dense_bytes), "poison");
-  if (done.ok())
-    done =
-        from(cudaMemset(tensor.state, 0, sizeof(bs::tensor_state)), "the state could not be set");
+  done = from(cudaMemcpy(from_values, request.dense, request.dense_bytes, cudaMemcpyHostToDevice));
+  if (done.ok()) done = from(cudaMemset(memory.get(), poison, bytes));
+  if (done.ok()) done = from(cudaMemset(to_values, poison, request.dense_bytes));
+  if (done.ok()) done = from(cudaMemset(tensor.state, 0, sizeof(bs::tensor_state)));
   if (done.ok()) {
     done = timed(
         [&] {
@@ -106,23 +117,20 @@ bs::status round_trip(round_trip_request const& request, round_trip_result& resu
   result.directory.resize(bs::num_tiles<Format>(request.rows, request.cols));
   result.payload  = aligned_buffer{payload};
   result.restored = aligned_buffer{request.dense_bytes};
-  done = from(cudaMemcpy(&state, tensor.state, sizeof(state), cudaMemcpyDeviceToHost), "download");
+  done            = from(cudaMemcpy(&state, tensor.state, sizeof(state), cudaMemcpyDeviceToHost));
   if (done.ok()) {
     done = from(cudaMemcpy(result.directory.data(),
                            tensor.directory,
                            result.directory.size() * 8,
-                           cudaMemcpyDeviceToHost),
-                "download");
+                           cudaMemcpyDeviceToHost));
   }
   if (done.ok())
-    done = from(cudaMemcpy(result.payload.data(), tensor.payload, payload, cudaMemcpyDeviceToHost),
-                "download");
+    done = from(cudaMemcpy(result.payload.data(), tensor.payload, payload, cudaMemcpyDeviceToHost));
   if (done.ok())
     done = from(
-        cudaMemcpy(result.restored.data(), to_values, request.dense_bytes, cudaMemcpyDeviceToHost),
-        "download");
+        cudaMemcpy(result.restored.data(), to_values, request.dense_bytes, cudaMemcpyDeviceToHost));
   if (done.ok() && state.conditions != 0)
-    done = {bs::status_code::corrupt, "the device raised a condition"};
+    done = {bs::status_code::corrupt, condition_text(state.conditions)};
   return done;
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: 2026 the bitsparse authors
 /// @file
-/// The library's elements, codecs and tiles by name: between the command line, file headers and
-/// the enums.
+/// The library's elements, codecs and tiles by name: between the command line, file headers and the
+/// enums.
 #pragma once
 
 #include <cstdint>

@@ -17,8 +17,13 @@
 #include <bitsparse/block/thread_group.cuh>
 #include <bitsparse/block/tile_arrangement.cuh>
 
-// Operations on device memory
+// Operations on a plain buffer in device memory
 #include <bitsparse/device/compress.cuh>
 #include <bitsparse/device/cuda_types.cuh>
 #include <bitsparse/device/decompress.cuh>
 #include <bitsparse/device/report.cuh>
+
+// An arena of fixed memory that tensors share
+#include <bitsparse/arena/arena.cuh>
+#include <bitsparse/arena/compressed_tensor.cuh>
+#include <bitsparse/arena/operations.cuh>

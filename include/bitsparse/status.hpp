@@ -24,15 +24,15 @@ enum class status_code : std::uint32_t {
   cuda_error        = 6,  // a CUDA call failed; native() holds its code
 };
 
-/// How a status turns into another library's error type. A specialisation provides
-/// `static E convert(status_code, int native)` and makes `status` implicitly convertible to `E`.
+/// How a status turns into another library's error type. A specialisation provides `static E
+/// convert(status_code, int native)` and makes `status` implicitly convertible to `E`.
 template <class E>
 struct status_conversion;
 
 /// The result of a call: ok, or a code with a text.
 ///
 /// Guarantee: the text is a string literal, lives for ever, and is "ok" exactly when the code is
-/// ok.
+///   ok.
 class [[nodiscard]] status {
  public:
   constexpr status() = default;

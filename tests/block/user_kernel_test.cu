@@ -4,8 +4,11 @@
 /// A user's own kernels: a GEMM that compresses its output tile in the epilogue and a GEMM that
 /// decompresses its operand in the prologue, with the public collectives only. Both blocks have a
 /// warp that takes no part and a named barrier.
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <string>
+#include <type_traits>
 #include <vector>
 
 #include <bitsparse/block/block_decoder.cuh>
@@ -111,6 +114,100 @@ __global__ void decompress_gemm_kernel(std::uint64_t const* descriptor,
   }
 }
 
+/// Two groups of a block, each with its own barrier and its own tiles one after the other: encodes into a place of
+/// fixed size, reads that back, and stores what it decoded.
+template <class Format, int Threads, bool AsVectors>
+__global__ void two_groups_kernel(typename Format::bits_type const* from,
+                                  std::byte* chunks,
+                                  typename Format::bits_type* to,
+                                  unsigned num_tiles,
+                                  unsigned valid_rows,
+                                  unsigned* bad_conditions) {
+  using encoder_type = bs::block_encoder<Format, bs::codec::sign, Threads>;
+  using decoder_type = bs::block_decoder<Format, Threads>;
+  using tiles        = bs::tile_arrangement<Format, Threads>;
+  using tile_type = std::conditional_t<AsVectors, typename tiles::vectors, typename tiles::values>;
+  union storage_type {
+    typename encoder_type::temp_storage encoder;
+    typename decoder_type::temp_storage decoder;
+  };
+  __shared__ storage_type storage[2];
+  unsigned const which = threadIdx.x / Threads;
+  bs::thread_group<Threads> const group(threadIdx.x % Threads, 1 + which);
+  encoder_type encode(storage[which].encoder, group);
+  decoder_type decode(storage[which].decoder, group);
+  for (unsigned number = blockIdx.x * 2 + which; number < num_tiles; number += gridDim.x * 2) {
+    std::byte* const place = chunks + std::uint64_t{number} * Format::tile_bytes;
+    tile_type tile, restored;
+    tiles::load(
+        group, {from + number * Format::values, Format::cols, valid_rows, Format::cols}, tile);
+    bs::tile_plan const plan = encode.plan(tile, valid_rows, Format::cols);
+    if (plan.chunk_units != 0) {
+      encode.stage(tile);
+      group.sync();
+      encode.store(place);
+    }
+    __threadfence();
+    group.sync();  // the chunk is written, the storage free
+    decode.open(decode.fetch(bs::tile_descriptor{plan.form, plan.kept, plan.chunk_units, 0},
+                             place,
+                             valid_rows,
+                             Format::cols));
+    group.sync();
+    if (decode.decode(restored) != bs::tile_condition::good) atomicAdd(bad_conditions, 1u);
+    tiles::store(
+        group, restored, {to + number * Format::values, Format::cols, valid_rows, Format::cols});
+    group.sync();  // the storage is used again
+  }
+}
+
+/// Tiles of every encoding that codec sign chooses, through two_groups_kernel.
+template <class Format, int Threads, bool AsVectors>
+std::string check_two_groups(unsigned valid_rows) {
+  using bits_type              = typename Format::bits_type;
+  constexpr unsigned num_tiles = 41;
+  std::vector<bits_type> values;
+  std::uint32_t forms = 0;
+  for (unsigned i = 0; i < num_tiles; ++i) {
+    value_model const model{i % 3 == 0 ? value_range::any : value_range::non_negative,
+                            i % 8 * 0.14};
+    auto tile = random_values<bits_type>(Format::values, model, i + 1);
+    std::fill(tile.begin() + valid_rows * Format::cols, tile.end(), bits_type{0});
+    std::byte chunk[Format::tile_bytes];
+    auto const coded = bs::detail::encode_tile<Format, bs::codec::sign>(
+        tile.data(), valid_rows, Format::cols, chunk);
+    forms |= bs::detail::encoding_bit(coded.form());
+    values.insert(values.end(), tile.begin(), tile.end());
+  }
+  if (forms != bs::codec::sign::encodings) return "the tiles do not reach every encoding";
+  device_buffer from{values.size() * sizeof(bits_type)},
+      to{values.size() * sizeof(bits_type), 0, 0}, chunks{num_tiles * Format::tile_bytes},
+      bad{4, 0, 0};
+  std::memcpy(from.host().data(), values.data(), from.bytes());
+  from.upload();
+  two_groups_kernel<Format, Threads, AsVectors>
+      <<<3, 2 * Threads>>>(reinterpret_cast<bits_type const*>(from.data()),
+                           chunks.data(),
+                           reinterpret_cast<bits_type*>(to.data()),
+                           num_tiles,
+                           valid_rows,
+                           reinterpret_cast<unsigned*>(bad.data()));
+  to.download();
+  chunks.download();
+  for (unsigned i = 0; i < num_tiles; ++i) {
+    std::byte chunk[Format::tile_bytes];
+    auto const coded = bs::detail::encode_tile<Format, bs::codec::sign>(
+        values.data() + i * Format::values, valid_rows, Format::cols, chunk);
+    if (std::memcmp(
+            chunk, chunks.host().data() + i * Format::tile_bytes, coded.chunk_units() * 16) != 0) {
+      return "tile " + std::to_string(i) + ": the chunk is not the host codec's";
+    }
+  }
+  if (!to.host().guards_intact() || !chunks.host().guards_intact()) return "written outside";
+  if (bs::detail::load<unsigned>(bad.download().data()) != 0) return "a condition was raised";
+  return std::memcmp(to.host().data(), values.data(), to.bytes()) == 0 ? "" : "values differ";
+}
+
 template <class T>
 T* to_device(std::vector<T> const& host) {
   T* device = nullptr;
@@ -189,4 +286,20 @@ TEST_CASE(
   cudaFree(device_a);
   cudaFree(device_b);
   cudaFree(device_w);
+}
+
+TEST_CASE(
+    "collectives: two groups of a block work through tiles of every encoding on their own barriers",
+    "[block]") {
+  using bf16_tile = bs::tile_format<bs::bf16, 32, 64>;
+  using fp8_tile  = bs::tile_format<bs::fp8_e4m3, 32, 64>;
+  using fp32_tile = bs::tile_format<bs::fp32, 16, 64>;
+  CHECK(check_two_groups<bf16_tile, 64, true>(32) == "");
+  CHECK(check_two_groups<bf16_tile, 64, true>(21) == "");
+  CHECK(check_two_groups<bf16_tile, 32, true>(32) == "");
+  CHECK(check_two_groups<bf16_tile, 64, false>(21) == "");
+  CHECK(check_two_groups<fp8_tile, 64, true>(32) == "");
+  CHECK(check_two_groups<fp8_tile, 32, false>(27) == "");
+  CHECK(check_two_groups<fp32_tile, 64, true>(16) == "");
+  CHECK(check_two_groups<fp32_tile, 128, false>(9) == "");
 }

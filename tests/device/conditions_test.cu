@@ -120,7 +120,7 @@ TEST_CASE("report: a poll sees the newest state without waiting, and clear forge
   auto const source = make_source(200, 200);
   device_buffer dense{source.buffer()};
   device_tensor<format> tensor{source.rows(), source.cols(), 4096};
-  bs::report_slot* slot = nullptr;
+  bs::report_slot<bs::tensor_report>* slot = nullptr;
   require_cuda(cudaHostAlloc(reinterpret_cast<void**>(&slot), sizeof(*slot), cudaHostAllocMapped),
                "cudaHostAlloc");
   std::memset(static_cast<void*>(slot), 0, sizeof(*slot));

@@ -4,6 +4,7 @@
 /// The cases that every element's device test runs; a TU per element instantiates them.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -66,7 +67,8 @@ void check_shapes() {
       1, Format::cols, 3 * Format::cols, 2 * Format::cols + 8, Format::cols + 5};
   for (std::uint64_t const r : rows) {
     for (std::uint64_t const c : cols) {
-      for (std::uint64_t const gap : {0, 16, 3}) {
+      for (std::uint64_t const gap :
+           {std::uint64_t{0}, std::uint64_t{3}, (16 - c % 16) % 16 + 16}) {
         std::string const fault =
             for_each_model<typename Format::element>(r, c, c + gap, 0, [](auto const& matrix) {
               return device_round_trip_every_codec<Format>(matrix);
@@ -105,12 +107,15 @@ void check_patterns(std::vector<typename Format::bits_type> const& patterns) {
   for (std::uint32_t const spacing : {1u, 2u, 9u}) {
     for (bool const any_sign : {true, false}) {
       for (std::uint32_t const shift : {0u, 1u, 33u}) {
-        std::uint64_t const rows = (patterns.size() * spacing + shift) / cols + 1;
+        // At least two full tiles and a ragged one, each with every density of the spacing.
+        std::uint64_t const rows = std::max<std::uint64_t>(
+            (patterns.size() * spacing + shift) / cols + 1, 2 * Format::rows + 1);
         test_matrix<typename Format::element> matrix{rows, cols};
         std::vector<bits_type> values(rows * cols);
-        for (std::size_t i = 0; i < patterns.size(); ++i) {
+        for (std::size_t i = 0; i * spacing + shift < values.size(); ++i) {
+          bits_type const pattern = patterns[i % patterns.size()];
           values[i * spacing + shift] =
-              static_cast<bits_type>(any_sign ? patterns[i] : patterns[i] & ~sign);
+              static_cast<bits_type>(any_sign ? pattern : pattern & ~sign);
         }
         matrix.assign(values);
         REQUIRE(device_round_trip_every_codec<Format>(matrix) == "");

@@ -17,7 +17,7 @@ namespace bitsparse_test {
 /// `bytes` bytes at a 256-byte boundary plus `offset_bytes`, with a guard on either side.
 ///
 /// Layout: whole() = guard (256 + offset_bytes,), data (bytes,), guard (256,). whole() is aligned
-/// to 256 bytes, as device allocations are, so that a copy of it there keeps data's alignment.
+///   to 256 bytes, as device allocations are, so that a copy of it there keeps data's alignment.
 class guarded_buffer {
  public:
   static constexpr std::size_t guard_bytes    = 256;

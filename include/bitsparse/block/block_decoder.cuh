@@ -38,19 +38,18 @@ enum class tile_condition : std::uint32_t {
 ///     // ... a good place for other work, such as the tile before this one ...
 ///     decoder.open(fetched);
 ///     group.sync();
-///     tile_condition const condition = decoder.decode(tile);  // synchronises the group
+///     tile_condition const condition = decoder.decode(tile);  // may synchronise the group
 ///
 /// Shapes: a tile in either arrangement of tile_arrangement<Format, Threads>. Values outside the
-/// valid rows x columns
-///   are unspecified. A tile that is not good is NaN in every value, or, if only its mask is
-///   corrupt, unspecified.
-/// Threads: all of the group call each member. fetch() does not synchronise, decode() does once.
-/// Before the storage is
-///   used again, the caller synchronises the group.
+///   valid rows x columns are unspecified. A tile that is not good is NaN in every value.
+/// Threads: all of the group call each member. fetch() touches no storage; open() does not
+///   synchronise; decode() does at most once, and not for every tile: do not rely on it. Before
+///   open() is called for another tile, or the storage is used for anything else, the caller
+///   synchronises the group.
 /// Storage: temp_storage in shared memory, 16-byte aligned.
 /// Guarantee: whatever the descriptor is, nothing is read outside chunk[0 ..
-/// descriptor.chunk_units() * 16), and nothing
-///   is written outside the storage. The caller checks that these bytes lie in its memory.
+///   descriptor.chunk_units() * 16), and nothing is written outside the storage. The caller checks
+///   that these bytes lie in its memory.
 /// Traffic: fetch() reads the chunk once.
 template <class Format, int Threads>
 class block_decoder {
@@ -194,6 +193,7 @@ class block_decoder {
     std::uint32_t const sum =
         warp_rank<vectors_per_thread>::exclusive(ranks, storage_.rank.vectors);
     auto const* const from = kept_values() + before_warp(sum);
+    if (fill(tile)) return condition_;  // the mask has not as many bits set as values are kept
 #pragma unroll
     for (std::uint32_t i = 0; i < vectors_per_thread; ++i) {
       tile[i] = unpack_vector<bits_type>(masks[i], from + ranks[i]);
@@ -222,6 +222,7 @@ class block_decoder {
     }
     std::uint32_t const sum = warp_rank<word_rows>::exclusive(ranks, storage_.rank.words);
     auto const* const from  = kept_values() + before_warp(sum);
+    if (fill(tile)) return condition_;
 #pragma unroll
     for (std::uint32_t i = 0; i < values_per_thread; ++i) {
       std::uint32_t const word = __shfl_sync(0xffffffffu, words[i / 32], i % 32);

@@ -32,8 +32,8 @@ struct tile_plan {
 ///
 /// Use, by all threads of the group:
 ///
-///     tile_plan const plan = encoder.plan(tile, valid_rows, valid_cols);  // synchronises the
-///     group if (plan.chunk_units != 0) {
+///     tile_plan const plan = encoder.plan(tile, valid_rows, valid_cols);
+///     if (plan.chunk_units != 0) {
 ///       // ... take plan.chunk_units * 16 bytes, 16-byte aligned, somewhere ...
 ///       encoder.stage(tile);
 ///       group.sync();
@@ -41,10 +41,10 @@ struct tile_plan {
 ///     }
 ///
 /// Shapes: a tile in either arrangement of tile_arrangement<Format, Threads>, 0 outside the valid
-/// rows x columns. Threads: all of the group call each member. plan() synchronises the group once;
-/// stage() and store() do not. Before
-///   the storage is used again for another tile, or for anything else, the caller synchronises the
-///   group.
+///   rows x columns.
+/// Threads: all of the group call each member. plan() synchronises the group once; stage() and
+///   store() do not. Before the storage is used again for another tile, or for anything else, the
+///   caller synchronises the group.
 /// Storage: temp_storage in shared memory, 16-byte aligned.
 /// Traffic: store() writes the chunk once in 16-byte vectors; nothing else touches global memory.
 /// @tparam Codec codec::fast or codec::sign

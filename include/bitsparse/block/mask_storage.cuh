@@ -33,8 +33,7 @@ struct mask_storage {
   }
 
   /// Threads: 1- and 2-byte elements: any. 4-byte elements: all lanes of a warp, converged, with
-  /// vector = 32 k + lane,
-  ///   because two lanes share a byte.
+  ///   vector = 32 k + lane, because two lanes share a byte.
   __device__ __forceinline__ void set_vector_bits(std::uint32_t vector,
                                                   std::uint32_t bits,
                                                   bool valid) {

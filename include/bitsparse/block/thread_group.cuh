@@ -15,8 +15,8 @@ inline namespace v0 {
 /// `Threads` consecutive threads of a block that share a named barrier.
 ///
 /// Threads: constructed by each of them; the first one's index in the block is a multiple of 32.
-/// Other warps of the
-///   block may do something else meanwhile, but must not use the same barrier number.
+///   Other warps of the block may do something else meanwhile, but must not use the same barrier
+///   number.
 /// @tparam Threads a power of two from 32 to 1024; 32 needs no barrier (it uses __syncwarp)
 template <int Threads>
 class thread_group {

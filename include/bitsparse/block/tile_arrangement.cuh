@@ -20,8 +20,8 @@ inline namespace v0 {
 /// The part of a row-major matrix in global memory that one tile covers.
 ///
 /// Shapes: value (r, c) of the tile lies at corner[r * ld + c] for r < valid_rows, c < valid_cols;
-/// no other is touched. Alignment: the vector arrangement needs rows (corner and ld) that are
-/// 16-byte aligned, the value arrangement none.
+///   no other is touched. Alignment: the vector arrangement needs rows (corner and ld) that are
+///   16-byte aligned, the value arrangement none.
 template <class Bits>
 struct tile_window {
   Bits* corner;
@@ -186,7 +186,7 @@ struct tile_arrangement {
 
   /// Reads a whole tile, packed and row-major, from shared memory.
   /// Shapes: tile (Format::values,). Alignment: 16 bytes. Threads: all of the group; no
-  /// synchronisation.
+  ///   synchronisation.
   __device__ static __forceinline__ void load_shared(thread_group<Threads> group,
                                                      bits_type const* from,
                                                      vectors& tile) {
@@ -200,7 +200,7 @@ struct tile_arrangement {
 
   /// Writes a whole tile, packed and row-major, to shared memory.
   /// Shapes: tile (Format::values,). Alignment: 16 bytes. Threads: all of the group; no
-  /// synchronisation.
+  ///   synchronisation.
   __device__ static __forceinline__ void store_shared(thread_group<Threads> group,
                                                       vectors const& tile,
                                                       bits_type* to) {

@@ -37,6 +37,11 @@ __device__ __forceinline__ void wait_for_prologue() {
 #endif
 }
 
+inline constexpr char const* no_kernel_text =
+    "launch: the kernel could not be launched; native() says why, which is often that the program "
+    "was "
+    "not compiled for this device's architecture";
+
 /// Launches a kernel that takes its parameters as one struct.
 /// Stream: asynchronous on `stream`; does not synchronise or allocate; capturable.
 /// Errors: cuda_error with the launch's own code, not the thread's last error.
@@ -47,13 +52,14 @@ status launch(void (*kernel)(Params),
               Params const& params,
               cudaStream_t stream,
               launch_order order = launch_order::after) {
-  int device = 0, major = 0;
+  bool overlaps = false;
   if (order == launch_order::overlaps) {
-    cudaError_t error = cudaGetDevice(&device);
-    if (error == cudaSuccess)
-      error = cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device);
-    if (error != cudaSuccess)
-      return from_cuda(error, "launch: the current device cannot be asked for its architecture");
+    // What counts is the code that runs, not the device: code for older architectures, compiled for
+    // a newer device at load time, has no wait_for_prologue().
+    cudaFuncAttributes code{};
+    cudaError_t const error = cudaFuncGetAttributes(&code, kernel);
+    if (error != cudaSuccess) return from_cuda(error, no_kernel_text);
+    overlaps = code.ptxVersion >= 90;
   }
   cudaLaunchAttribute attribute{};
   attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
@@ -63,9 +69,8 @@ status launch(void (*kernel)(Params),
   config.blockDim = dim3(static_cast<unsigned>(num_threads));
   config.stream   = stream;
   config.attrs    = &attribute;
-  config.numAttrs = major >= 9 ? 1 : 0;
-  return from_cuda(cudaLaunchKernelEx(&config, kernel, params),
-                   "launch: the kernel could not be launched");
+  config.numAttrs = overlaps ? 1 : 0;
+  return from_cuda(cudaLaunchKernelEx(&config, kernel, params), no_kernel_text);
 }
 
 }  // namespace detail

@@ -22,9 +22,9 @@ namespace bitsparse {
 inline namespace v0 {
 namespace detail {
 
-// ---------------------------------------------------------------------------------------------------------------------
+// -------------------------------------------------------------------------------------------------
 // Kernels
-// ---------------------------------------------------------------------------------------------------------------------
+// -------------------------------------------------------------------------------------------------
 
 template <class Format, class Space>
 struct decompress_params {
@@ -35,9 +35,17 @@ struct decompress_params {
   Space space;
 };
 
+static_assert(static_cast<int>(tile_condition::lost) ==
+                      static_cast<int>(device_condition::lost_tile_read) &&
+                  static_cast<int>(tile_condition::unsupported) ==
+                      static_cast<int>(device_condition::unsupported_encoding) &&
+                  static_cast<int>(tile_condition::corrupt) ==
+                      static_cast<int>(device_condition::corrupt_tile),
+              "bitsparse: a tile's condition is raised as the device condition of the same number");
+
 /// One block per tile.
 /// @tparam Tile how the block holds it: tile_arrangement's vectors, or its values where rows are
-/// not 16-byte aligned
+///   not 16-byte aligned
 template <class Format, class Tuning, class Tile, class Space>
 __global__ void __launch_bounds__(Tuning::threads, min_blocks<Tile>)
     decompress_kernel(decompress_params<Format, Space> const params) {
@@ -48,11 +56,11 @@ __global__ void __launch_bounds__(Tuning::threads, min_blocks<Tile>)
 
   auto const at              = params.grid.at(blockIdx.x);
   tile_descriptor descriptor = params.directory[blockIdx.x];
-  if (!params.space.contains(descriptor.offset_units(), descriptor.chunk_units())) {
-    descriptor = tile_descriptor{encoding::zero, 1, 1, 0};  // what decode() takes as corrupt
+  located_chunk const chunk  = params.space.locate(descriptor);
+  if (chunk.condition != device_condition::none) {
+    descriptor = tile_descriptor{encoding::lost, 1, 0, 0};  // reads as NaN
   }
-  decoder.open(decoder.fetch(
-      descriptor, params.space.address(descriptor.offset_units()), at.valid_rows, at.valid_cols));
+  decoder.open(decoder.fetch(descriptor, chunk.address, at.valid_rows, at.valid_cols));
   group.sync();
   Tile tile;
   tile_condition const condition = decoder.decode(tile);
@@ -60,55 +68,63 @@ __global__ void __launch_bounds__(Tuning::threads, min_blocks<Tile>)
       group,
       tile,
       {tile_corner<Format>(params.target, params.ld, at), params.ld, at.valid_rows, at.valid_cols});
-  if (condition != tile_condition::good && group.rank() == 0)
-    params.space.raise(static_cast<device_condition>(condition));
+  if (condition != tile_condition::good && group.rank() == 0) {
+    params.space.raise(chunk.condition != device_condition::none
+                           ? chunk.condition
+                           : static_cast<device_condition>(condition));
+  }
+}
+
+/// The kernel over any address space. The arguments are checked.
+template <class Tuning, class Format, class Space>
+status launch_decompress(tile_descriptor const* directory,
+                         Space const& space,
+                         matrix_view<typename Format::element> target,
+                         cudaStream_t stream) {
+  using tuning      = std::conditional_t<std::is_void_v<Tuning>, default_tuning<Format>, Tuning>;
+  using arrangement = tile_arrangement<Format, tuning::threads>;
+  auto const tiles  = static_cast<std::uint32_t>(num_tiles<Format>(target.rows, target.cols));
+  if (tiles == 0) return {};
+  decompress_params<Format, Space> const params{
+      target.data, target.ld, {target.rows, target.cols}, directory, space};
+  auto* const kernel = has_vector_rows<typename Format::element>(target)
+                           ? decompress_kernel<Format, tuning, typename arrangement::vectors, Space>
+                           : decompress_kernel<Format, tuning, typename arrangement::values, Space>;
+  return launch(kernel, tiles, tuning::threads, params, stream);
 }
 
 }  // namespace detail
 
-// ---------------------------------------------------------------------------------------------------------------------
+// -------------------------------------------------------------------------------------------------
 // Launchers
-// ---------------------------------------------------------------------------------------------------------------------
+// -------------------------------------------------------------------------------------------------
 
 /// Restores a matrix on the device, bit for bit.
 ///
 /// Shapes: source rows x cols; target of the same shape.
 /// Alignment: target to its element (a base and a leading dimension that make every row 16-byte
-/// aligned take the faster
-///   path); source see device_tensor_view.
+///   aligned take the faster path); source see device_tensor_view.
 /// Aliasing: source and target do not overlap.
 /// Stream: asynchronous on `stream`; does not synchronise or allocate; capturable.
 /// Errors: invalid_argument, unsupported or cuda_error before anything is written. A tile that is
-/// lost, corrupt or of an
-///   encoding that the device does not decode yet reads as NaN and raises the state's condition for
-///   it.
+///   lost, corrupt or of an encoding that the device does not decode yet reads as NaN and raises the
+///   state's condition for it.
 /// Guarantee: nothing is read outside directory, state and payload, or written outside the target's
-/// values. Traffic: 8 bytes per tile and the chunks once; the matrix once.
+///   values.
+/// Traffic: 8 bytes per tile and the chunks once; the matrix once.
+/// @tparam Op identity
+/// @tparam Tuning a tile_tuning, or void for the default
 template <class Op = identity, class Tuning = void, class Format>
 status decompress(device_tensor_view<Format> source,
                   matrix_view<typename Format::element> target,
                   cudaStream_t stream) {
   static_assert(detail::is_identity<Op>,
                 "bitsparse: decompress takes no other op than identity yet");
-  using tuning      = std::conditional_t<std::is_void_v<Tuning>, default_tuning<Format>, Tuning>;
-  using arrangement = tile_arrangement<Format, tuning::threads>;
-  using space       = detail::buffer_space;
-  if (status const checked = detail::check_device_operands<Format>(source, target); !checked.ok())
+  if (status const checked = detail::check_device_operands<Format>(source, target); !checked.ok()) {
     return checked;
-
-  auto const tiles = static_cast<std::uint32_t>(num_tiles<Format>(source.rows, source.cols));
-  if (tiles == 0) return {};
-  detail::decompress_params<Format, space> const params{
-      target.data,
-      target.ld,
-      {source.rows, source.cols},
-      source.directory,
-      {source.payload, source.payload_bytes / unit_bytes, source.state}};
-  auto* const kernel =
-      detail::has_vector_rows<typename Format::element>(target)
-          ? detail::decompress_kernel<Format, tuning, typename arrangement::vectors, space>
-          : detail::decompress_kernel<Format, tuning, typename arrangement::values, space>;
-  return detail::launch(kernel, tiles, tuning::threads, params, stream);
+  }
+  return detail::launch_decompress<Tuning, Format>(
+      source.directory, detail::buffer_space{source}, target, stream);
 }
 
 }  // namespace v0

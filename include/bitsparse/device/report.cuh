@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <type_traits>
 
 #include <bitsparse/config.hpp>
@@ -27,37 +28,47 @@ struct tensor_report {
   std::uint32_t conditions;    // device_condition bits since clear()
 };
 
-/// Where a report is delivered: pinned host memory that the device can write (cudaHostAlloc),
-/// zeroed by the user before the first report. The device counts `begin` up, writes, and then
-/// counts `end` up: a reader that sees both equal has not read a torn report.
+/// A state's report. The kernel that delivers reports finds the overload for its state.
+/// Threads: any one.
+__device__ inline tensor_report make_report(tensor_state const& state) {
+  return {state.cursor_units * unit_bytes, state.needed_units * unit_bytes, state.conditions};
+}
+
+/// Where a report is delivered: pinned host memory that the device can write (cudaHostAlloc), zeroed
+/// by the user before the first report. The device counts `begin` up, writes, and then counts `end`
+/// up: a reader that sees both equal has not read a torn report.
+template <class Report>
 struct alignas(64) report_slot {
   std::uint32_t begin;
   std::uint32_t end;
-  tensor_report content;
+  Report content;
 };
 
-static_assert(std::is_trivially_copyable_v<report_slot>);
+static_assert(std::is_trivially_copyable_v<report_slot<tensor_report>>);
 
 namespace detail {
 
-template <class State>
+template <class State, class Report>
 struct report_params {
   State const* state;
-  report_slot* slot;
+  report_slot<Report>* slot;
 };
 
 /// One thread. A template, as every kernel of a header has to be: inline does not apply to kernels.
-template <class State>
-__global__ void report_kernel(report_params<State> const params) {
-  auto volatile* const slot    = params.slot;
-  std::uint32_t const sequence = slot->end + 1;
-  slot->begin                  = sequence;
+template <class State, class Report>
+__global__ void report_kernel(report_params<State, Report> const params) {
+  report_slot<Report>* const slot          = params.slot;
+  std::uint32_t const sequence             = slot->end + 1;
+  *(std::uint32_t volatile*)(&slot->begin) = sequence;
   __threadfence_system();
-  slot->content.used_bytes   = params.state->cursor_units * unit_bytes;
-  slot->content.needed_bytes = params.state->needed_units * unit_bytes;
-  slot->content.conditions   = params.state->conditions;
+  slot->content = make_report(*params.state);
   __threadfence_system();
-  slot->end = sequence;
+  *(std::uint32_t volatile*)(&slot->end) = sequence;
+}
+
+inline status check_slot(void const* slot) {
+  if (slot != nullptr && is_aligned(slot, 64)) return {};
+  return {status_code::invalid_argument, "report: the slot is null or not aligned to 64 bytes"};
 }
 
 }  // namespace detail
@@ -68,31 +79,31 @@ __global__ void report_kernel(report_params<State> const params) {
 /// Stream: asynchronous on `stream`; does not synchronise or allocate; capturable.
 /// Errors: invalid_argument, cuda_error.
 template <class Format>
-status report(device_tensor_view<Format> tensor, report_slot* slot, cudaStream_t stream) {
-  if (tensor.state == nullptr)
+status report(device_tensor_view<Format> tensor,
+              report_slot<tensor_report>* slot,
+              cudaStream_t stream) {
+  if (tensor.state == nullptr) {
     return {status_code::invalid_argument, "compressed tensor: the state is null"};
-  if (slot == nullptr || !detail::is_aligned(slot, alignof(report_slot))) {
-    return {status_code::invalid_argument, "report: the slot is null or not aligned to 64 bytes"};
   }
-  return detail::launch(detail::report_kernel<tensor_state>,
-                        1,
-                        1,
-                        detail::report_params<tensor_state>{tensor.state, slot},
-                        stream);
+  if (status const checked = detail::check_slot(slot); !checked.ok()) return checked;
+  using params = detail::report_params<tensor_state, tensor_report>;
+  return detail::launch(
+      detail::report_kernel<tensor_state, tensor_report>, 1, 1, params{tensor.state, slot}, stream);
 }
 
 /// Reads the newest delivered report, on the host, without waiting.
 /// @return false if none has been delivered since the slot was zeroed, or one is being written: ask
-/// again later
-inline bool read_report(report_slot const* slot, tensor_report& content) {
-  auto const volatile* const source = slot;
-  std::uint32_t const end           = source->end;
+///   again later
+template <class Report>
+bool read_report(report_slot<Report> const* slot, Report& content) {
+  auto const counter = [](std::uint32_t const& word) {
+    return *const_cast<std::uint32_t const volatile*>(&word);
+  };
+  std::uint32_t const end = counter(slot->end);
   std::atomic_thread_fence(std::memory_order_acquire);
-  content.used_bytes   = source->content.used_bytes;
-  content.needed_bytes = source->content.needed_bytes;
-  content.conditions   = source->content.conditions;
+  std::memcpy(&content, &slot->content, sizeof(content));
   std::atomic_thread_fence(std::memory_order_acquire);
-  return end != 0 && source->begin == end && source->end == end;
+  return end != 0 && counter(slot->begin) == end && counter(slot->end) == end;
 }
 
 /// Forgets the conditions and the need of a tensor; its values stay.

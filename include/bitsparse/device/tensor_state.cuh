@@ -27,6 +27,7 @@ enum class device_condition : std::uint32_t {
   unsupported_encoding = 2,  // decompress: an encoding without a device decoder was read, as NaN
   corrupt_tile         = 4,  // decompress: a descriptor or chunk that no encoder writes was read
   capacity_exceeded    = 8,  // compress: chunks found no room, their tiles are lost
+  not_full = 16,  // arena: a tensor that holds nothing was decompressed, as NaN, or released
 };
 
 /// The device-resident state of a tensor. All zero is the state of a new one.
@@ -42,7 +43,7 @@ static_assert(std::is_trivially_copyable_v<tensor_state> && sizeof(tensor_state)
 /// A compressed tensor in a plain device buffer: its one slab.
 ///
 /// Shapes, Units, Alignment, Aliasing: see compressed_view; the pointers are device memory.
-/// Alignment: state 64 bytes. It is zeroed before its first use: clear() or cudaMemset.
+/// Alignment: state 64 bytes. The user zeroes it, with cudaMemset, before its first use.
 template <class Format>
 struct device_tensor_view {
   std::uint64_t rows          = 0;
@@ -105,6 +106,15 @@ status check_device_operands(device_tensor_view<Format> const& tensor,
     return {status_code::invalid_argument,
             "compressed tensor: the state is not aligned to 64 bytes"};
   }
+  if (overlaps(tensor.state, sizeof(tensor_state), tensor.payload, tensor.payload_bytes) ||
+      overlaps(tensor.state, sizeof(tensor_state), matrix.data, span_bytes(matrix)) ||
+      overlaps(tensor.state,
+               sizeof(tensor_state),
+               tensor.directory,
+               directory_bytes<Format>(tensor.rows, tensor.cols))) {
+    return {status_code::invalid_argument,
+            "compressed tensor: the state overlaps its payload, its directory or the dense matrix"};
+  }
   if (status const checked = check_operands(tensor.compressed(), matrix); !checked.ok())
     return checked;
   if (num_tiles<Format>(tensor.rows, tensor.cols) > 0x7fffffffu) {
@@ -114,43 +124,62 @@ status check_device_operands(device_tensor_view<Format> const& tensor,
   return {};
 }
 
-// ---------------------------------------------------------------------------------------------------------------------
+// -------------------------------------------------------------------------------------------------
 // The tensor's address space
-// ---------------------------------------------------------------------------------------------------------------------
+// -------------------------------------------------------------------------------------------------
+
+/// Where a reservation lies. chunk is null if there was no room, or nothing was asked for.
+struct reservation {
+  std::uint64_t offset_units;
+  std::byte* chunk;
+};
+
+/// Where a chunk lies that is to be read, or why it cannot be.
+struct located_chunk {
+  std::byte const* address;
+  device_condition condition;
+};
 
 /// A plain buffer as an address space of one slab. reserve() is the one place where payload is
 /// taken.
 struct buffer_space {
-  static constexpr std::uint64_t none = ~std::uint64_t{0};
+  static constexpr int prologue_threads = 32;
 
   std::byte* payload;
   std::uint64_t capacity_units;
   tensor_state* state;
 
+  template <class Format>
+  explicit buffer_space(device_tensor_view<Format> const& tensor)
+      : payload(tensor.payload),
+        capacity_units(tensor.payload_bytes / unit_bytes),
+        state(tensor.state) {}
+
 #if defined(__CUDACC__)
-  /// Takes units, or answers none and raises the status if they do not fit. Threads: one per chunk.
-  __device__ __forceinline__ std::uint64_t reserve(std::uint32_t units) const {
+  /// Empties the payload. Threads: the prologue's.
+  __device__ __forceinline__ void reset() const {
+    if (threadIdx.x == 0) state->cursor_units = 0;
+  }
+  /// Takes units for a tile's chunk, or raises capacity_exceeded if they do not fit. Threads: one
+  /// per tile, with 0 units for a tile that has no chunk.
+  __device__ __forceinline__ reservation reserve(std::uint32_t units) const {
+    if (units == 0) return {0, nullptr};
     unsigned long long const offset =
         atomicAdd(&state->cursor_units, static_cast<unsigned long long>(units));
-    if (offset + units <= capacity_units) return offset;
+    if (offset + units <= capacity_units) return {offset, payload + offset * unit_bytes};
     atomicMax(&state->needed_units, offset + units);
     raise(device_condition::capacity_exceeded);
-    return none;
+    return {0, nullptr};
   }
-  /// Whether a chunk lies inside.
-  __device__ __forceinline__ bool contains(std::uint64_t offset, std::uint32_t units) const {
-    return offset + units <= capacity_units;
-  }
-  __device__ __forceinline__ std::byte* address(std::uint64_t offset) const {
-    return payload + offset * unit_bytes;
+  /// Finds a tile's chunk. Threads: any.
+  __device__ __forceinline__ located_chunk locate(tile_descriptor descriptor) const {
+    bool const lies_inside = descriptor.offset_units() + descriptor.chunk_units() <= capacity_units;
+    return {payload + descriptor.offset_units() * unit_bytes,
+            lies_inside ? device_condition::none : device_condition::corrupt_tile};
   }
   __device__ __forceinline__ void raise(device_condition condition) const {
     atomicOr(&state->conditions, static_cast<std::uint32_t>(condition));
     state->skip_step = 1.0f;
-  }
-  /// Empties the payload. Threads: one.
-  __device__ __forceinline__ void reset() const {
-    state->cursor_units = 0;
   }
 #endif
 };

@@ -49,7 +49,7 @@ static_assert(sizeof(serialized_header) == 64 && std::is_trivially_copyable_v<se
 ///
 /// Shapes: data (bytes,). Units: bytes is a multiple of 8.
 /// Source: mix and golden are SplitMix64's (Steele, Lea, Flood: Fast Splittable Pseudorandom Number
-/// Generators, 2014).
+///   Generators, 2014).
 inline std::uint64_t checksum(void const* data, std::uint64_t bytes) {
   constexpr std::uint64_t golden = 0x9e3779b97f4a7c15u;
   std::uint64_t sum              = 0;

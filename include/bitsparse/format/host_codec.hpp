@@ -49,11 +49,10 @@ namespace host {
 /// Alignment, Aliasing: see compressed_view; source and target do not overlap.
 /// Layout: chunks lie in tile order without gaps from the payload's start.
 /// Errors: invalid_argument and unsupported before anything is written; capacity_exceeded if the
-/// payload is too small:
-///   the tiles that found no room are `lost`, all others are good, and needed_bytes says what would
-///   have sufficed.
+///   payload is too small: the tiles that found no room are `lost`, all others are good, and
+///   needed_bytes says what would have sufficed.
 /// Guarantee: nothing is written outside the directory and the payload's first min(needed_bytes,
-/// payload_bytes).
+///   payload_bytes).
 /// @param[out] needed_bytes the bytes of all chunks, whether they fitted or not
 template <class Format, class Codec>
 status compress(const_matrix_view<typename Format::element> source,
@@ -108,11 +107,10 @@ status compress(const_matrix_view<typename Format::element> source,
 ///
 /// Shapes: source rows x cols; target of the same shape.
 /// Errors: invalid_argument and unsupported before anything is written. tile_lost: the lost tiles
-/// are NaN, the rest is
-///   exact. corrupt: bytes that no encoder writes; what was decoded before stays.
+///   are NaN, the rest is exact. corrupt: bytes that no encoder writes; what was decoded before
+///   stays.
 /// Guarantee: nothing is read outside the source's directory and payload, or written outside the
-/// target's values,
-///   whatever the source's bytes are.
+///   target's values, whatever the source's bytes are.
 template <class Format>
 status decompress(const_compressed_view<Format> source,
                   matrix_view<typename Format::element> target) {

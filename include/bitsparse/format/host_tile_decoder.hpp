@@ -79,8 +79,8 @@ inline status read_mask(tile_descriptor descriptor,
 /// Decodes a tile.
 ///
 /// Shapes: chunk (descriptor.chunk_units() * 16,); tile (Format::values,) row-major, 0 outside the
-/// valid shape. Errors: corrupt, with nothing read outside the chunk, whatever the bytes are; the
-/// tile is then unspecified. tile_lost for a lost tile, which becomes NaN.
+///   valid shape. Errors: corrupt, with nothing read outside the chunk, whatever the bytes are; the
+///   tile is then unspecified. tile_lost for a lost tile, which becomes NaN.
 template <class Format>
 inline status decode_tile(tile_descriptor descriptor,
                           std::byte const* chunk,

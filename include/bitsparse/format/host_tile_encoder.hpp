@@ -78,8 +78,8 @@ inline void write_mask_form(encoding e,
 /// Encodes a tile.
 ///
 /// Shapes: tile (Format::values,) row-major, 0 outside the valid rows x columns; chunk
-/// (max_chunk_bytes<Format>(),). Guarantee: the bytes depend on tile, valid shape, element and
-/// codec alone. The descriptor's offset is 0.
+///   (max_chunk_bytes<Format>(),). Guarantee: the bytes depend on tile, valid shape, element and
+///   codec alone. The descriptor's offset is 0.
 template <class Format, class Codec>
 inline tile_descriptor encode_tile(typename Format::bits_type const* tile,
                                    std::uint32_t valid_rows,

@@ -20,7 +20,7 @@ inline namespace v0 {
 /// Shapes: rows x cols values; value (r, c) lies at data[r * ld + c].
 /// Units: ld, the leading dimension, counts values; ld >= cols.
 /// Alignment: data is aligned to its element; rows that are 16-byte aligned are read and written
-/// faster.
+///   faster.
 template <class Element>
 struct matrix_view {
   using bits_type = typename Element::bits_type;

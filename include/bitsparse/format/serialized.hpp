@@ -63,7 +63,7 @@ namespace host {
 ///
 /// Errors: corrupt, tile_lost, unsupported, invalid_argument, with the first fault's text.
 /// Guarantee: bounded time (it decodes and encodes each tile once); nothing is read outside
-/// directory and payload.
+///   directory and payload.
 template <class Format, class Codec>
 status validate(const_compressed_view<Format> tensor) {
   if (status const checked = detail::check_tensor(tensor); !checked.ok()) return checked;
@@ -102,8 +102,7 @@ status validate(const_compressed_view<Format> tensor) {
 ///
 /// Shapes: target (target_bytes,). Alignment: none. Aliasing: target does not overlap the source.
 /// Errors: capacity_exceeded, with written_bytes what is needed; tile_lost; corrupt if the
-/// directory points outside the
-///   payload; invalid_argument.
+///   directory points outside the payload; invalid_argument.
 /// @param[out] written_bytes the size of the serialised form
 template <class Format, class Codec>
 status serialize(const_compressed_view<Format> source,
@@ -218,9 +217,9 @@ inline status read_header(void const* source, std::uint64_t source_bytes, serial
 ///
 /// Shapes: source (source_bytes,). Alignment: source 16 bytes.
 /// Errors: corrupt, unsupported, invalid_argument (misaligned, or the Format is not the header's),
-/// with the reason. Guarantee: time linear in source_bytes; nothing is read outside the source,
-/// whatever it contains. Every truncation,
-///   every byte appended and every change of a single 64-bit word is detected.
+///   with the reason. Guarantee: time linear in source_bytes; nothing is read outside the source,
+///   whatever it contains. Every truncation, every byte appended and every change of a single
+///   64-bit word is detected.
 template <class Format>
 status open_serialized(void const* source,
                        std::uint64_t source_bytes,

@@ -17,9 +17,9 @@ inline namespace v0 {
 /// A compressed tensor that may be written.
 ///
 /// Shapes: directory (num_tiles<Format>(rows, cols),), row-major in tiles; payload
-/// (payload_bytes,). Units: payload_bytes is a capacity in bytes; max_payload_bytes<Format>(rows,
-/// cols) always suffices. Alignment: directory 8 bytes, payload 16 bytes. Aliasing: the two do not
-/// overlap each other or a dense operand.
+///   (payload_bytes,). Units: payload_bytes is a capacity in bytes; max_payload_bytes<Format>(rows,
+///   cols) always suffices. Alignment: directory 8 bytes, payload 16 bytes. Aliasing: the two do
+///   not overlap each other or a dense operand.
 template <class Format>
 struct compressed_view {
   std::uint64_t rows          = 0;

@@ -18,11 +18,10 @@ inline constexpr std::uint32_t unit_bytes = 16;
 /// A tile of `TileRows x TileCols` values of a row-major matrix: the unit of compression.
 ///
 /// Layout: value (r, c) of a tile has index i = r * TileCols + c; bit i % 32 of mask word i / 32
-/// belongs to it.
+///   belongs to it.
 /// @tparam Element one of bf16, fp16, fp32, fp8_e4m3, fp8_e5m2
 /// @tparam TileRows, TileCols a row is a multiple of 16 bytes; a tile is a multiple of 256 values,
-/// at most 16,384
-///   values and at most 16 KiB of dense data
+///   at most 16,384 values and at most 16 KiB of dense data
 template <class Element, int TileRows, int TileCols>
 struct tile_format {
   static_assert(detail::is_element<Element>,

@@ -19,7 +19,7 @@ inline namespace v0 {
 /// Shapes: counts (Rows,) per lane; count r of lane l stands for item r * 32 + l.
 /// Units: values; the sum of a row over the warp is below 65,536.
 /// Threads: all 32 lanes, converged. Storage: none in fact (cub::WarpScan shuffles), `temp_storage`
-/// is empty.
+///   is empty.
 /// @tparam Rows counts per lane
 template <int Rows>
 class warp_rank {

@@ -52,6 +52,22 @@ void complain(std::string const& subject, std::string const& reason) {
 }
 
 /// Does everything for one file. Errors: throws file_error, std::bad_alloc.
+/// Runs one backend; where the device has no code for the request and the user did not insist on it, the host.
+/// @param[in,out] where the backend to use, and the one that ran
+bitsparse::status round_trip(round_trip_request const& request,
+                             options const& asked,
+                             backend& where,
+                             round_trip_result& result) {
+  if (where == backend::cuda) {
+    bitsparse::status const done = cuda_round_trip(request, result);
+    bool const falls_back        = done.code() == bitsparse::status_code::unsupported &&
+                            asked.backend == backend_choice::automatic;
+    if (!falls_back) return done;
+    where = backend::host;
+  }
+  return host_round_trip(request, result);
+}
+
 file_report inspect_file(std::string const& path, options const& asked, backend where) {
   std::error_code ignored;
   if (asked.out && std::filesystem::equivalent(path, *asked.out, ignored)) {
@@ -67,8 +83,7 @@ file_report inspect_file(std::string const& path, options const& asked, backend 
                                    tensor.dense.data(),
                                    tensor.dense.size()};
   round_trip_result result;
-  bitsparse::status const done =
-      where == backend::cuda ? cuda_round_trip(request, result) : host_round_trip(request, result);
+  bitsparse::status const done = round_trip(request, asked, where, result);
   if (!done.ok()) throw file_error{std::string{name_of(where)} + ": " + done.text()};
 
   file_report report{};
@@ -171,7 +186,7 @@ int run(std::vector<std::string> const& arguments) {
     return exit_failed;
   }
   if (asked.backend == backend_choice::automatic && !asked.json) {
-    print(use_cuda ? std::string{"backend: cuda\n"}
+    print(use_cuda ? std::string{"backend: cuda, or host where a file says so\n"}
                    : std::string{"backend: host ("} + why_not + ")\n");
   }
   return inspect_files(asked, use_cuda ? backend::cuda : backend::host);

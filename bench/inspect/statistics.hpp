@@ -22,9 +22,12 @@ struct value_statistics {
   double entropy_ratio;  // of an ideal mask, sign and exponent, and plain mantissas
 };
 
-/// With b bits per value, density d and the binary entropy H: bound_ratio   = b / (H(d) + (b - 1)
-/// d) entropy_ratio = b / (H(d) + d (Hsign + Hexponent + mantissa bits)) where Hsign and Hexponent
-/// are the empirical entropies of these fields among kept values.
+/// With b bits per value, density d and the binary entropy H:
+///
+///     bound_ratio   = b / (H(d) + (b - 1) d)
+///     entropy_ratio = b / (H(d) + d (Hsign + Hexponent + mantissa bits))
+///
+/// where Hsign and Hexponent are the empirical entropies of these fields among kept values.
 /// Shapes: dense (num_values,).
 value_statistics measure_values(bitsparse::element_id element,
                                 std::byte const* dense,

@@ -57,7 +57,7 @@ __global__ void hog_kernel(int const volatile* stop) {
 
 TEST_CASE("arena: 10,000 random operations on four streams keep every slab's account", "[arena]") {
   constexpr int num_tensors = 12;
-  guarded_arena arena{num_tensors * 8, num_tensors * 4, slab_bytes};
+  guarded_arena arena{num_tensors * 3, num_tensors * 6, slab_bytes};
   device_array<unsigned long long> mismatches(1);
   cudaStream_t streams[4];
   for (auto& stream : streams)

@@ -14,6 +14,10 @@ namespace bt = bitsparse_test;
 
 namespace {
 
+constexpr char const* payload_too_large =
+    "compressed tensor: the payload is larger than the chunks; set payload_bytes to the bytes that "
+    "they need";
+
 using f = bs::tile_format<bs::bf16, 16, 16>;
 
 /// 16 x 16 values, one of them 1.
@@ -243,6 +247,45 @@ TEST_CASE("serialized: the writer refuses descriptors that no encoder writes",
   }
 }
 
+TEST_CASE(
+    "serialized: the writer refuses a tensor of another codec, and a target inside the tensor",
+    "[format][serialized]") {
+  auto const matrix = random_matrix(16, 40);
+  bt::test_tensor<f> tensor{16, 40};
+  std::uint64_t bytes = 0, written = 0;
+  REQUIRE(bs::host::compress<f, bs::codec::compact>(matrix.view(), tensor.view(), bytes).ok());
+  bt::guarded_buffer target{4096};
+  bs::const_compressed_view<f> const view{tensor.view()};
+  CHECK(bs::host::serialize<f, bs::codec::fast>(view, target.data(), 4096, written).code() ==
+        bs::status_code::corrupt);
+  CHECK(target.is_poison(0, 4096));
+  REQUIRE(bs::host::serialize<f, bs::codec::compact>(view, target.data(), 4096, written).ok());
+  bs::status const inside = bs::host::serialize<f, bs::codec::compact>(
+      view, tensor.payload().data(), tensor.payload().bytes(), written);
+  CHECK((inside.code() == bs::status_code::invalid_argument ||
+         inside.code() == bs::status_code::capacity_exceeded));
+  CHECK(tensor.guards_intact());
+}
+
+TEST_CASE("serialized: an all-zero tensor needs no payload", "[format][serialized]") {
+  bt::test_matrix<bs::bf16> const zeros = [] {
+    bt::test_matrix<bs::bf16> matrix{16, 40};
+    matrix.set_zero();
+    return matrix;
+  }();
+  std::vector<bs::tile_descriptor> directory(bs::num_tiles<f>(16, 40));
+  bs::compressed_view<f> const view{16, 40, directory.data(), nullptr, 0};
+  std::uint64_t bytes = 1, written = 0;
+  REQUIRE(bs::host::compress<f, bs::codec::sign>(zeros.view(), view, bytes).ok());
+  CHECK(bytes == 0);
+  CHECK(bs::host::validate<f, bs::codec::sign>(bs::const_compressed_view<f>{view}).ok());
+  bt::guarded_buffer target{512};
+  CHECK(bs::host::serialize<f, bs::codec::sign>(
+            bs::const_compressed_view<f>{view}, target.data(), 512, written)
+            .ok());
+  CHECK(written == bs::serialized_bytes<f>(16, 40, 0));
+}
+
 TEST_CASE("serialized: each error of the header has its text", "[format][serialized]") {
   auto const matrix          = one_value();
   bt::byte_string const good = bt::serialize<f, bs::codec::sign>(matrix.view());
@@ -297,7 +340,7 @@ TEST_CASE("serialized: each error of directory and chunks has its text", "[forma
   CHECK(described(e::flat_raw, 1, 3, 1) ==
         "directory: a chunk does not start where the one before it ends");
   CHECK(described(e::flat_raw, 1, 4, 0) == "directory: a chunk lies outside the payload");
-  CHECK(described(e::zero, 0, 0, 0) == "directory: the payload is larger than the chunks");
+  CHECK(described(e::zero, 0, 0, 0) == payload_too_large);
   CHECK(described(e::zero, 0, 3, 0) == "directory: a zero tile's descriptor is not 0");
   CHECK(described(e::zero, 2, 0, 0) == "directory: a zero tile's descriptor is not 0");
   CHECK(described(e::lost, 1, 0, 0) ==

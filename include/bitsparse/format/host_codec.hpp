@@ -107,7 +107,8 @@ status compress(const_matrix_view<typename Format::element> source,
 ///
 /// Shapes: source rows x cols; target of the same shape.
 /// Errors: invalid_argument and unsupported before anything is written. tile_lost: the lost tiles
-///   are NaN, the rest is exact. corrupt: bytes that no encoder writes; what was decoded before
+///   are NaN, the rest is exact. corrupt: bytes that cannot be decoded
+///   (validate() is what checks all); what was decoded before
 ///   stays.
 /// Guarantee: nothing is read outside the source's directory and payload, or written outside the
 ///   target's values, whatever the source's bytes are.

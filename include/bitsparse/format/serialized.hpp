@@ -48,28 +48,20 @@ inline status validate_tile(tile_descriptor descriptor,
     return {status_code::corrupt,
             "directory: not the encoding that the codec chooses for these values"};
   }
-  if (std::memcmp(chunk, canonical, std::size_t{coded.chunk_units()} * unit_bytes) != 0) {
+  if (coded.chunk_units() != 0 &&
+      std::memcmp(chunk, canonical, std::size_t{coded.chunk_units()} * unit_bytes) != 0) {
     return {status_code::corrupt, "chunk: not the bytes that the codec writes for these values"};
   }
   return {};
 }
 
-}  // namespace detail
-
-namespace host {
-
-/// Checks every byte of a compressed tensor: that chunks lie in tile order without gaps and fill
-/// the payload, and that each is canonical.
-///
-/// Errors: corrupt, tile_lost, unsupported, invalid_argument, with the first fault's text.
-/// Guarantee: bounded time (it decodes and encodes each tile once); nothing is read outside
-///   directory and payload.
+/// Checks every tile, wherever its chunk lies in the payload.
+/// @param[out] payload_units the units of all chunks
 template <class Format, class Codec>
-status validate(const_compressed_view<Format> tensor) {
-  if (status const checked = detail::check_tensor(tensor); !checked.ok()) return checked;
-  std::uint64_t next_units = 0;
+inline status validate_tiles(const_compressed_view<Format> tensor, std::uint64_t& payload_units) {
   status result;
-  detail::for_each_tile<Format>(
+  payload_units = 0;
+  for_each_tile<Format>(
       tensor.rows,
       tensor.cols,
       [&](std::uint64_t index,
@@ -79,30 +71,65 @@ status validate(const_compressed_view<Format> tensor) {
           std::uint32_t cols) {
         tile_descriptor const descriptor = tensor.directory[index];
         std::uint32_t const units        = descriptor.chunk_units();
-        if (units != 0 && descriptor.offset_units() != next_units) {
-          result = {status_code::corrupt,
-                    "directory: a chunk does not start where the one before it ends"};
-        } else if (next_units + units > tensor.payload_bytes / unit_bytes) {
+        std::uint64_t const first        = units == 0 ? 0 : descriptor.offset_units();
+        if (first + units > tensor.payload_bytes / unit_bytes) {
           result = {status_code::corrupt, "directory: a chunk lies outside the payload"};
         } else {
-          result = detail::validate_tile<Format, Codec>(
-              descriptor, tensor.payload + next_units * unit_bytes, rows, cols);
+          std::byte const* const chunk = units == 0 ? nullptr : tensor.payload + first * unit_bytes;
+          result = validate_tile<Format, Codec>(descriptor, chunk, rows, cols);
         }
-        next_units += units;
+        payload_units += units;
         return result.ok();
       });
-  if (result.ok() && next_units * unit_bytes != tensor.payload_bytes) {
-    result = {status_code::corrupt, "directory: the payload is larger than the chunks"};
-  }
   return result;
 }
 
-/// Writes a compressed tensor in its serialised form. The same values and codec give the same
-/// bytes, wherever the tensor's chunks lay.
+}  // namespace detail
+
+namespace host {
+
+/// Checks every byte of a compressed tensor, as the serialised form wants it: that chunks lie in tile
+/// order without gaps and fill the payload, and that each is canonical.
 ///
-/// Shapes: target (target_bytes,). Alignment: none. Aliasing: target does not overlap the source.
-/// Errors: capacity_exceeded, with written_bytes what is needed; tile_lost; corrupt if the
-///   directory points outside the payload; invalid_argument.
+/// Errors: corrupt, tile_lost, unsupported, invalid_argument, with the first fault's text.
+/// Guarantee: bounded time (it decodes and encodes each tile once); nothing is read outside
+///   directory and payload.
+template <class Format, class Codec>
+status validate(const_compressed_view<Format> tensor) {
+  if (status const checked = detail::check_tensor(tensor); !checked.ok()) return checked;
+  std::uint64_t const tiles = num_tiles<Format>(tensor.rows, tensor.cols);
+  std::uint64_t next_units  = 0;
+  for (std::uint64_t i = 0; i < tiles; ++i) {
+    tile_descriptor const descriptor = tensor.directory[i];
+    if (descriptor.chunk_units() != 0 && descriptor.offset_units() != next_units) {
+      return {status_code::corrupt,
+              "directory: a chunk does not start where the one before it ends"};
+    }
+    next_units += descriptor.chunk_units();
+  }
+  std::uint64_t payload_units = 0;
+  if (status const valid = detail::validate_tiles<Format, Codec>(tensor, payload_units);
+      !valid.ok()) {
+    return valid;
+  }
+  if (payload_units * unit_bytes != tensor.payload_bytes) {
+    return {
+        status_code::corrupt,
+        "compressed tensor: the payload is larger than the chunks; set payload_bytes to the bytes "
+        "that they need"};
+  }
+  return {};
+}
+
+/// Writes a compressed tensor in its serialised form. The same values and codec give the same bytes,
+/// wherever the tensor's chunks lay.
+///
+/// Shapes: target (target_bytes,). Alignment: none.
+/// Aliasing: target overlaps neither directory nor payload.
+/// Errors: capacity_exceeded, with written_bytes what is needed; tile_lost; corrupt if a tile is not
+///   what Codec writes; invalid_argument. Nothing is written then.
+/// Guarantee: what it writes can be opened: every tile is decoded and encoded again first.
+/// @tparam Codec the one that the tensor was compressed with
 /// @param[out] written_bytes the size of the serialised form
 template <class Format, class Codec>
 status serialize(const_compressed_view<Format> source,
@@ -113,26 +140,23 @@ status serialize(const_compressed_view<Format> source,
   std::uint64_t const tiles   = num_tiles<Format>(source.rows, source.cols);
   std::uint64_t payload_units = 0;
   if (status const checked = detail::check_tensor(source); !checked.ok()) return checked;
-  for (std::uint64_t i = 0; i < tiles; ++i) {
-    tile_descriptor const descriptor = source.directory[i];
-    if (descriptor.form() == encoding::lost) {
-      return {status_code::tile_lost,
-              "directory: a lost tile cannot be serialised: its values are gone"};
-    }
-    if (descriptor.offset_units() + descriptor.chunk_units() > source.payload_bytes / unit_bytes) {
-      return {status_code::corrupt, "directory: a chunk lies outside the payload"};
-    }
-    bool const is_zero = descriptor.form() == encoding::zero;
-    if (is_zero ? descriptor.word() != 0
-                : descriptor.form() != encoding::dense && !detail::has_mask(descriptor.form())) {
-      return {status_code::corrupt, "directory: a descriptor that no encoder writes"};
-    }
-    payload_units += descriptor.chunk_units();
+  if (status const valid = detail::validate_tiles<Format, Codec>(source, payload_units);
+      !valid.ok()) {
+    return valid;
   }
   written_bytes = serialized_bytes<Format>(source.rows, source.cols, payload_units * unit_bytes);
   if (written_bytes > target_bytes || target == nullptr) {
     return {status_code::capacity_exceeded,
             "serialized tensor: the target is too small; written_bytes says the need"};
+  }
+
+  if (detail::overlaps(target, written_bytes, source.payload, source.payload_bytes) ||
+      detail::overlaps(target,
+                       written_bytes,
+                       source.directory,
+                       directory_bytes<Format>(source.rows, source.cols))) {
+    return {status_code::invalid_argument,
+            "serialized tensor: the target overlaps the compressed tensor"};
   }
 
   auto* const bytes             = static_cast<std::byte*>(target);

@@ -14,6 +14,7 @@ bitsparse_add_test(gpu block/user_kernel_test.cu)
 bitsparse_add_test(gpu arena/arena_test.cu)
 bitsparse_add_test(gpu arena/arena_stress_test.cu)
 bitsparse_add_test(gpu arena/arena_stream_test.cu)
+bitsparse_add_test(gpu arena/arena_pipeline_test.cu)
 
 bitsparse_add_executable(device_example examples/device_example.cu)
 add_test(NAME device_example COMMAND device_example)

@@ -1,27 +1,31 @@
 #!/usr/bin/env bash
 # Runs compute-sanitizer's four tools over the built gpu tests, several at a time; prints a line per run and fails if any
-# tool found something. Tests that keep a kernel spinning for the host, or need most of the memory, are left out: the tools serialise
-# launches.
+# tool found something. Tests that keep a kernel spinning are left out, because the tools serialise launches, and so are test
+# cases tagged [large].
 #
-#   tests/sanitize.sh [TEST_DIR] [JOBS]    (default build/tests, 8)
+#   tests/sanitize.sh [TEST_DIR] [JOBS] [TEST...]    (default build/tests, 8, all)
 set -uo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 tests_dir=${1:-$root/build/tests}
 jobs_at_once=${2:-8}
+chosen=("${@:3}")
 logs=$(mktemp -d)
 trap 'rm -rf "$logs"' EXIT
 
 check() { # <tool> <test>
   local log=$logs/$1.$2 status=0
-  (cd "$root" && timeout 900 compute-sanitizer --tool "$1" --error-exitcode 99 "$tests_dir/$2") >"$log" 2>&1 || status=$?
+  (cd "$root" && timeout 900 compute-sanitizer --tool "$1" --error-exitcode 99 "$tests_dir/$2" "~[large]") >"$log" 2>&1 || status=$?
   local summary
   summary=$(grep -oE '(ERROR|RACECHECK) SUMMARY: .*' "$log" | tail -n 1)
   printf '%-10s %-32s exit %-3s %s\n' "$1" "$2" "$status" "$summary" >>"$logs/summary"
 }
 
+if ((${#chosen[@]} == 0)); then
+  mapfile -t chosen < <("$root/tests/gpu_record.sh" tests | grep -vE 'stream|stress|large')
+fi
 for tool in memcheck racecheck synccheck initcheck; do
-  for test in $("$root/tests/gpu_record.sh" tests | grep -vE 'stream|stress|large'); do
+  for test in "${chosen[@]}"; do
     check "$tool" "$test" &
     while [ "$(jobs -rp | wc -l)" -ge "$jobs_at_once" ]; do sleep 0.2; done
   done

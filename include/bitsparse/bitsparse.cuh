@@ -27,3 +27,5 @@
 #include <bitsparse/arena/arena.cuh>
 #include <bitsparse/arena/compressed_tensor.cuh>
 #include <bitsparse/arena/operations.cuh>
+#include <bitsparse/arena/planner.hpp>
+#include <bitsparse/arena/statistics.cuh>

@@ -43,18 +43,19 @@ class guarded_arena {
     std::memcpy(&content, memory_.download().data(), sizeof(content));
     return content;
   }
-  /// Slabs of a free list, found by following it; more than there are if it goes round in circles.
+  /// Slabs in a queue; none at all if its places and its counters disagree.
   std::uint32_t free_slabs(int kind) {
     auto const content = state();
-    auto const* const links =
+    auto const* const ring =
         reinterpret_cast<std::uint32_t const*>(memory_.host().data() + sizeof(content));
-    std::uint32_t count = 0;
-    auto slab           = static_cast<std::uint32_t>(content.heads[kind]);
-    while (slab != bitsparse::arena_view::no_slab && count <= view_.num_slabs()) {
-      slab = links[slab];
-      ++count;
+    std::uint32_t const first = kind == 0 ? 0 : view_.ring_places(view_.num_device_slabs);
+    std::uint32_t count       = 0;
+    for (std::uint32_t i = 0; i < view_.ring_places(view_.num_slabs_of(kind)); ++i) {
+      count += ring[first + i] != 0;
     }
-    return count;
+    bool const agree = static_cast<std::int64_t>(count) == content.available[kind] &&
+                       content.given[kind] - content.taken[kind] == count;
+    return agree ? count : bitsparse::arena_view::no_slab;
   }
 
  private:

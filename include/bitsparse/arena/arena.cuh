@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: 2026 the bitsparse authors
 /// @file
-/// LAYER 4: the arena's owner, its set-up in memory of its own or of somebody else's, and its report.
+/// LAYER 4: the arena's owner, its set-up in memory of its own or of somebody else's, and its
+/// report.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -13,6 +14,7 @@
 #include <utility>
 
 #include <bitsparse/arena/arena_view.cuh>
+#include <bitsparse/arena/planner.hpp>
 #include <bitsparse/config.hpp>
 #include <bitsparse/detail/launch.cuh>
 #include <bitsparse/device/report.cuh>
@@ -21,18 +23,6 @@
 
 namespace bitsparse {
 inline namespace v0 {
-
-/// What an arena says of itself.
-struct arena_report {
-  std::uint32_t device_slabs_in_use;
-  std::uint32_t host_slabs_in_use;
-  std::uint32_t peak_device_slabs;  // since clear()
-  std::uint32_t peak_host_slabs;    // since clear()
-  std::uint32_t needed_slabs;   // the most that were wanted at once since clear(), refused ones too
-  std::uint32_t spilled_slabs;  // host slabs handed out since clear()
-  std::uint32_t refused_slabs;  // requests refused since clear()
-  std::uint32_t conditions;     // device_condition bits since clear()
-};
 
 /// An arena's report. Threads: any one.
 __device__ inline arena_report make_report(arena_state const& state) {
@@ -50,24 +40,24 @@ __device__ inline arena_report make_report(arena_state const& state) {
 // Set-up in memory that the caller has
 // -------------------------------------------------------------------------------------------------
 
-/// The slab size to use unless there is a reason: 256 KiB.
-inline constexpr std::uint64_t default_slab_bytes = 256 * 1024;
-
-/// Bytes of device memory for an arena of so many slabs: their state and links, and the device slabs.
+/// Bytes of device memory for an arena of so many slabs: their state and queues, and the device
+/// slabs.
+/// Units: fewer than 2^30 slabs of either kind; else size_overflow.
 constexpr std::uint64_t arena_bytes(std::uint64_t num_device_slabs,
                                     std::uint64_t num_host_slabs,
                                     std::uint64_t slab_bytes) {
-  std::uint64_t const links = detail::checked_mul(
-      detail::checked_add(num_device_slabs, num_host_slabs), sizeof(std::uint32_t));
-  std::uint64_t const front = detail::checked_add(sizeof(arena_state), links);
-  return front > size_overflow - 255
-             ? size_overflow
-             : detail::checked_add(detail::round_up<std::uint64_t>(front, 256),
-                                   detail::checked_mul(num_device_slabs, slab_bytes));
+  constexpr std::uint64_t limit = std::uint64_t{1} << 30;
+  if (num_device_slabs >= limit || num_host_slabs >= limit) return size_overflow;
+  std::uint64_t const places =
+      std::uint64_t{arena_view::ring_places(static_cast<std::uint32_t>(num_device_slabs))} +
+      arena_view::ring_places(static_cast<std::uint32_t>(num_host_slabs));
+  std::uint64_t const front =
+      detail::round_up<std::uint64_t>(sizeof(arena_state) + places * sizeof(std::uint32_t), 256);
+  return detail::checked_add(front, detail::checked_mul(num_device_slabs, slab_bytes));
 }
 
-/// Cuts arena_bytes() of device memory, and num_host_slabs * slab_bytes of mapped host memory, into an
-/// arena. reset() makes it usable.
+/// Cuts arena_bytes() of device memory, and num_host_slabs * slab_bytes of mapped host memory, into
+/// an arena. reset() makes it usable.
 ///
 /// Alignment: device_memory 256 bytes; host_memory, as the device addresses it, 16 bytes.
 /// Errors: invalid_argument.
@@ -82,8 +72,8 @@ inline status make_arena(void* device_memory,
       slab_bytes > std::uint64_t{1} << 34) {
     return {invalid, "arena: the slab size is not a power of two from 32 KiB to 16 GiB"};
   }
-  if (num_device_slabs + num_host_slabs >= 0x7fffffffu || num_device_slabs >= 0x7fffffffu) {
-    return {invalid, "arena: more than 2^31 - 2 slabs; take larger ones"};
+  if (arena_bytes(num_device_slabs, num_host_slabs, slab_bytes) == size_overflow) {
+    return {invalid, "arena: 2^30 slabs or more of one kind; take larger ones"};
   }
   if (device_memory == nullptr || !detail::is_aligned(device_memory, 256)) {
     return {invalid, "arena: the device memory is null or not aligned to 256 bytes"};
@@ -95,7 +85,7 @@ inline status make_arena(void* device_memory,
   auto* const bytes      = static_cast<std::byte*>(device_memory);
   arena                  = {};
   arena.state            = static_cast<arena_state*>(device_memory);
-  arena.next             = reinterpret_cast<std::uint32_t*>(bytes + sizeof(arena_state));
+  arena.ring             = reinterpret_cast<std::uint32_t*>(bytes + sizeof(arena_state));
   arena.device_slabs     = bytes + (arena_bytes(num_device_slabs, num_host_slabs, slab_bytes) -
                                 num_device_slabs * slab_bytes);
   arena.host_slabs       = static_cast<std::byte*>(host_memory);
@@ -107,21 +97,24 @@ inline status make_arena(void* device_memory,
 
 namespace detail {
 
-/// Links all slabs into the free lists. One thread per slab, and at least one.
+/// Puts all slabs into their queues. One thread per place of both rings, and at least one.
 template <class View>
 __global__ void reset_kernel(View const arena) {
-  std::uint32_t const slab = blockIdx.x * blockDim.x + threadIdx.x;
-  if (slab < arena.num_slabs()) {
-    bool const is_last = slab + 1 == arena.num_device_slabs || slab + 1 == arena.num_slabs();
-    arena.next[slab]   = is_last ? View::no_slab : slab + 1;
+  std::uint32_t const place     = blockIdx.x * blockDim.x + threadIdx.x;
+  std::uint32_t const host_ring = View::ring_places(arena.num_device_slabs);
+  if (place < host_ring) {
+    arena.ring[place] = place < arena.num_device_slabs ? place + 1 : 0;
+  } else if (place - host_ring < View::ring_places(arena.num_host_slabs)) {
+    std::uint32_t const i = place - host_ring;
+    arena.ring[place]     = i < arena.num_host_slabs ? arena.num_device_slabs + i + 1 : 0;
   }
-  if (slab != 0) return;
+  if (place != 0) return;
   auto& state = *arena.state;
   for (int kind = 0; kind < 2; ++kind) {
-    std::uint32_t const first = kind == 0 ? 0 : arena.num_device_slabs;
-    bool const has_slabs      = kind == 0 ? arena.num_device_slabs != 0 : arena.num_host_slabs != 0;
-    state.heads[kind]  = (state.heads[kind] >> 32 << 32) | (has_slabs ? first : View::no_slab);
-    state.in_use[kind] = 0;
+    state.taken[kind]     = 0;
+    state.given[kind]     = arena.num_slabs_of(kind);
+    state.available[kind] = static_cast<std::int32_t>(arena.num_slabs_of(kind));
+    state.in_use[kind]    = 0;
   }
   state.demand = 0;
   ++state.epoch;
@@ -142,15 +135,16 @@ __global__ void clear_kernel(View const arena) {
 
 }  // namespace detail
 
-/// Makes every slab free, whatever tensors hold: after set-up, and to abandon a step. Tensors filled
-/// before are empty from then on.
-/// Stream: asynchronous on `stream`; does not synchronise or allocate; capturable. No other stream uses
-///   the arena meanwhile.
+/// Makes every slab free, whatever tensors hold: after set-up, and to abandon a step. Tensors
+/// filled before are empty from then on.
+/// Stream: asynchronous on `stream`; does not synchronise or allocate; capturable. No other stream
+///   uses the arena meanwhile.
 /// Errors: invalid_argument, cuda_error.
 inline status reset(arena_view arena, cudaStream_t stream) {
   if (arena.state == nullptr) return {status_code::invalid_argument, "arena: it has no memory"};
-  std::uint32_t const blocks =
-      detail::ceil_div(arena.num_slabs() == 0 ? 1u : arena.num_slabs(), 256u);
+  std::uint32_t const places = arena_view::ring_places(arena.num_device_slabs) +
+                               arena_view::ring_places(arena.num_host_slabs);
+  std::uint32_t const blocks = places / 256 + 1;
   return detail::launch(detail::reset_kernel<arena_view>, blocks, 256, arena, stream);
 }
 

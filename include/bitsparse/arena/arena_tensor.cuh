@@ -10,6 +10,7 @@
 #include <type_traits>
 
 #include <bitsparse/arena/arena_view.cuh>
+#include <bitsparse/arena/planner.hpp>
 #include <bitsparse/config.hpp>
 #include <bitsparse/device/tensor_state.cuh>
 #include <bitsparse/format/size.hpp>
@@ -47,15 +48,6 @@ struct arena_tensor_view {
 
 static_assert(std::is_trivially_copyable_v<arena_tensor_view<default_format<bf16>>>);
 
-/// The most slabs that chunks of so many bytes can take: a slab is left for the next one only when
-/// a chunk does not fit into its rest.
-/// Units: slab_bytes a power of two, at least 16 KiB + max_chunk_bytes.
-constexpr std::uint64_t max_slabs(std::uint64_t chunk_bytes,
-                                  std::uint64_t slab_bytes,
-                                  std::uint64_t max_chunk_bytes) {
-  return chunk_bytes == 0 ? 0 : detail::ceil_div(chunk_bytes, slab_bytes - max_chunk_bytes) + 1;
-}
-
 namespace detail {
 
 template <class Format>
@@ -80,8 +72,8 @@ constexpr std::uint64_t arena_tensor_bytes(std::uint64_t rows,
       detail::checked_mul(slabs, sizeof(std::uint32_t)));
 }
 
-/// Cuts a block of arena_tensor_bytes<Format>(rows, cols, arena.slab_bytes()) of device memory, which
-/// the caller has zeroed, into a tensor. Alignment: memory 64 bytes.
+/// Cuts a block of arena_tensor_bytes<Format>(rows, cols, arena.slab_bytes()) of device memory,
+/// which the caller has zeroed, into a tensor. Alignment: memory 64 bytes.
 template <class Format>
 arena_tensor_view<Format> make_arena_tensor(void* memory,
                                             std::uint64_t rows,

@@ -18,9 +18,16 @@ namespace bitsparse {
 inline namespace v0 {
 
 /// The arena's state in device memory. All of it is set by reset().
+///
+/// Free slabs of either kind, device and host, are a queue: a ring of at least as many places as
+/// there are slabs, of which each is empty or holds a slab. A queue rather than a list, because
+/// taking from a list is a compare-and-swap that one thread at a time wins: measured, that held
+/// compression at 0.35 of its speed (docs/tuning.md).
 struct alignas(64) arena_state {
-  unsigned long long heads[2];  // free lists, device and host: slab number, and a tag above bit 32
-  std::uint32_t in_use[2];      // slabs handed out, device and host
+  unsigned long long taken[2];  // slabs ever taken from each queue: the place of the next one
+  unsigned long long given[2];  // slabs ever put into it
+  std::int32_t available[2];    // slabs that may be taken
+  std::uint32_t in_use[2];      // slabs handed out
   std::uint32_t peak[2];        // the most of them since clear()
   std::uint32_t demand;         // slabs asked for and not yet released, granted or refused
   std::uint32_t peak_demand;    // the most of them since clear(): what would have sufficed
@@ -38,14 +45,21 @@ static_assert(std::is_trivially_copyable_v<arena_state>);
 struct arena_view {
   static constexpr std::uint32_t no_slab = 0xffffffffu;
 
-  arena_state* state             = nullptr;
-  std::uint32_t* next            = nullptr;  // (slabs,) links of the free lists
-  std::byte* device_slabs        = nullptr;
-  std::byte* host_slabs          = nullptr;
+  arena_state* state      = nullptr;
+  std::uint32_t* ring     = nullptr;  // the device queue, then the host queue: 0, or a slab + 1
+  std::byte* device_slabs = nullptr;
+  std::byte* host_slabs   = nullptr;
   std::uint32_t num_device_slabs = 0;
   std::uint32_t num_host_slabs   = 0;
   std::uint32_t slab_shift       = 0;  // a slab is 1 << slab_shift units of 16 bytes
 
+  /// Places of the ring of so many slabs: a power of two.
+  BITSPARSE_HOST_DEVICE static constexpr std::uint32_t ring_places(std::uint32_t slabs) {
+    if (slabs == 0) return 0;
+    std::uint32_t places = slabs - 1;
+    for (std::uint32_t shift = 1; shift < 32; shift *= 2) places |= places >> shift;
+    return places + 1;
+  }
   BITSPARSE_HOST_DEVICE constexpr std::uint64_t slab_bytes() const {
     return std::uint64_t{unit_bytes} << slab_shift;
   }
@@ -60,39 +74,60 @@ struct arena_view {
                : host_slabs + (std::uint64_t{slab - num_device_slabs} * unit_bytes << slab_shift);
   }
 
-  /// Takes a slab: of device memory, else of host memory, else none, which raises
-  /// capacity_exceeded. Threads: any one; lock-free.
+  BITSPARSE_HOST_DEVICE constexpr std::uint32_t num_slabs_of(int kind) const {
+    return kind == 0 ? num_device_slabs : num_host_slabs;
+  }
+  __device__ __forceinline__ int kind_of(std::uint32_t slab) const {
+    return slab < num_device_slabs ? 0 : 1;
+  }
+
+  /// Takes a slab: of device memory, else of host memory, else none. count_taken() is to follow.
+  /// Threads: any one.
   __device__ inline std::uint32_t take() const {
-    atomicMax(&state->peak_demand, atomicAdd(&state->demand, 1u) + 1u);
     for (int kind = 0; kind < 2; ++kind) {
-      std::uint32_t const slab = pop(kind);
-      if (slab == no_slab) continue;
-      atomicMax(&state->peak[kind], atomicAdd(&state->in_use[kind], 1u) + 1u);
-      if (kind == 1) atomicAdd(&state->spilled, 1u);
-      return slab;
+      if (num_slabs_of(kind) == 0) continue;
+      if (atomicSub(&state->available[kind], 1) <= 0) {
+        atomicAdd(&state->available[kind], 1);
+        continue;
+      }
+      std::uint32_t volatile* const place = place_of(kind, atomicAdd(&state->taken[kind], 1ull));
+      std::uint32_t entry;
+      do {
+        entry = *place;  // at worst, who gives it is about to write it, and waits for nobody else
+      } while (entry == 0);
+      *place = 0;
+      __threadfence();
+      return entry - 1;
     }
-    atomicAdd(&state->refused, 1u);
-    raise(device_condition::capacity_exceeded);
     return no_slab;
   }
 
-  /// Puts back a chain of slabs that are linked by next, and forgets a number of requests.
-  /// Threads: any one; lock-free.
-  __device__ inline void give(int kind,
-                              std::uint32_t first,
-                              std::uint32_t last,
-                              std::uint32_t count) const {
-    if (count == 0) return;
-    auto* const head       = &state->heads[kind];
-    unsigned long long old = *static_cast<unsigned long long volatile*>(head);
-    while (true) {
-      *static_cast<std::uint32_t volatile*>(next + last) = static_cast<std::uint32_t>(old);
-      __threadfence();  // the links, and all that was done with the slabs, before the head
-      unsigned long long const seen = atomicCAS(head, old, retagged(old, first));
-      if (seen == old) break;
-      old = seen;
+  /// Accounts for a take(), off the path of those who wait for the slab; raises capacity_exceeded
+  /// for no_slab. Threads: the one that called take().
+  __device__ inline void count_taken(std::uint32_t slab) const {
+    atomicMax(&state->peak_demand, atomicAdd(&state->demand, 1u) + 1u);
+    if (slab == no_slab) {
+      atomicAdd(&state->refused, 1u);
+      raise(device_condition::capacity_exceeded);
+      return;
     }
+    int const kind = kind_of(slab);
+    atomicMax(&state->peak[kind], atomicAdd(&state->in_use[kind], 1u) + 1u);
+    if (kind == 1) atomicAdd(&state->spilled, 1u);
+  }
+
+  /// Puts a slab into its queue's place number \p number; announce() is to follow.
+  /// Threads: any; each with a number of its own, from a range that was added to given.
+  __device__ inline void put(int kind, unsigned long long number, std::uint32_t slab) const {
+    auto* const place = const_cast<std::uint32_t*>(place_of(kind, number));
+    while (atomicCAS(place, 0u, slab + 1) != 0u) {  // until who took what was there has read it
+    }
+  }
+  /// Lets slabs that were put be taken. Threads: one, after a fence by those that put them.
+  __device__ inline void announce(int kind, std::uint32_t count) const {
+    if (count == 0) return;
     atomicSub(&state->in_use[kind], count);
+    atomicAdd(&state->available[kind], static_cast<std::int32_t>(count));
   }
 
   __device__ __forceinline__ void raise(device_condition condition) const {
@@ -101,27 +136,10 @@ struct arena_view {
   }
 
  private:
-  /// A new head: the tag changes with every change, so that a compare-and-swap never mistakes a slab
-  /// that went away and came back for one that stayed.
-  __device__ static __forceinline__ unsigned long long retagged(unsigned long long old,
-                                                                std::uint32_t slab) {
-    return ((old >> 32) + 1) << 32 | slab;
-  }
-
-  __device__ inline std::uint32_t pop(int kind) const {
-    auto* const head       = &state->heads[kind];
-    unsigned long long old = *static_cast<unsigned long long volatile*>(head);
-    while (true) {
-      auto const slab = static_cast<std::uint32_t>(old);
-      if (slab == no_slab) return no_slab;
-      std::uint32_t const after     = *static_cast<std::uint32_t volatile*>(next + slab);
-      unsigned long long const seen = atomicCAS(head, old, retagged(old, after));
-      if (seen == old) {
-        __threadfence();
-        return slab;
-      }
-      old = seen;
-    }
+  __device__ __forceinline__ std::uint32_t volatile* place_of(int kind,
+                                                              unsigned long long number) const {
+    auto const index = static_cast<std::uint32_t>(number) & (ring_places(num_slabs_of(kind)) - 1);
+    return ring + (kind == 0 ? 0 : ring_places(num_device_slabs)) + index;
   }
 #endif
 };

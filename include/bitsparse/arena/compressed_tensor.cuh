@@ -48,8 +48,8 @@ class compressed_tensor {
   arena_tensor_view<Format> view_;
 };
 
-/// Tensors of one shape for a pipeline whose number of live micro-batches varies. It hands out views
-/// on the host, at the time a step is enqueued or captured, not on the device.
+/// Tensors of one shape for a pipeline whose number of live micro-batches varies. It hands out
+/// views on the host, at the time a step is enqueued or captured, not on the device.
 template <class Format>
 class tensor_pool {
  public:

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: 2026 the bitsparse authors
 /// @file
-/// LAYER 4: compress, decompress and release of tensors in an arena. None of them allocates, frees or
-/// synchronises.
+/// LAYER 4: compress, decompress and release of tensors in an arena. None of them allocates, frees
+/// or synchronises.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -28,7 +28,7 @@ status check_arena_tensor(arena_tensor_view<Format> const& tensor) {
   if (tensor.state == nullptr || !is_aligned(tensor.state, alignof(arena_tensor_state))) {
     return {invalid, "arena tensor: the state is null or not aligned to 64 bytes"};
   }
-  if (tensor.arena.state == nullptr || tensor.arena.next == nullptr) {
+  if (tensor.arena.state == nullptr || tensor.arena.ring == nullptr) {
     return {invalid, "arena tensor: its arena has no memory; make the tensor from an arena's view"};
   }
   std::uint64_t const tiles = num_tiles<Format>(tensor.rows, tensor.cols);
@@ -56,9 +56,7 @@ status check_arena_operands(arena_tensor_view<Format> const& tensor,
 /// One block. Raises not_full for a tensor that holds nothing.
 template <class Space>
 __global__ void release_kernel(Space const space) {
-  bool const is_full =
-      space.state->phase == tensor_phase::full && space.state->epoch == space.arena.state->epoch;
-  if (!is_full && threadIdx.x == 0) space.raise(device_condition::not_full);
+  if (threadIdx.x == 0 && !space.is_full()) space.raise(device_condition::not_full);
   space.empty(tensor_phase::empty);
 }
 
@@ -69,11 +67,11 @@ __global__ void release_kernel(Space const space) {
 ///
 /// Shapes, Alignment, Guarantee, Traffic: as compress into a device_tensor_view.
 /// Aliasing: the source does not overlap the arena's slabs or the tensor's metadata.
-/// Stream: asynchronous on `stream`; does not synchronise or allocate; capturable. The tensor is not
-///   used by another stream meanwhile.
-/// Errors: invalid_argument, unsupported or cuda_error before anything is written. When device slabs
-///   run out, host slabs follow; when those do too, tiles are `lost` and the arena gets the condition
-///   capacity_exceeded and the slabs that would have sufficed: see report().
+/// Stream: asynchronous on `stream`; does not synchronise or allocate; capturable. The tensor is
+///   not used by another stream meanwhile.
+/// Errors: invalid_argument, unsupported or cuda_error before anything is written. When device
+///   slabs run out, host slabs follow; when those do too, tiles are `lost` and the arena gets the
+///   condition capacity_exceeded and the slabs that would have sufficed: see report().
 template <class Codec, class Op = identity, class Tuning = void, class Format>
 status compress(const_matrix_view<typename Format::element> source,
                 arena_tensor_view<Format> target,

@@ -32,8 +32,8 @@ constexpr int default_threads() {
 }
 
 /// The second launch bound of a kernel that holds a tile as `Tile`. None for vectors, which leaves
-/// the compiler at 32 registers and full occupancy; 1 for values, which it would otherwise spill to
-/// keep an occupancy that buys nothing.
+/// the compiler at 40 registers or fewer; 1 for values, which it would otherwise spill to keep an
+/// occupancy that buys nothing.
 template <class Tile>
 inline constexpr int min_blocks = sizeof(std::declval<Tile&>()[0]) == 16 ? 0 : 1;
 

@@ -67,6 +67,7 @@ __global__ void __launch_bounds__(Tuning::threads, min_blocks<Tile>)
   if (group.rank() == 0) place = params.space.reserve(plan.chunk_units);
   if (plan.chunk_units != 0) encoder.stage(tile);  // while the reservation is on its way
   if (group.rank() == 0) {
+    if (plan.chunk_units != 0) place = params.space.resolve(place);
     bool const is_lost = plan.chunk_units != 0 && place.chunk == nullptr;
     chunk              = place.chunk;
     params.directory[blockIdx.x] =

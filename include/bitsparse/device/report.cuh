@@ -54,16 +54,21 @@ struct report_params {
   report_slot<Report>* slot;
 };
 
-/// One thread. A template, as every kernel of a header has to be: inline does not apply to kernels.
-template <class State, class Report>
-__global__ void report_kernel(report_params<State, Report> const params) {
-  report_slot<Report>* const slot          = params.slot;
+/// Writes a report into its slot. Threads: one.
+template <class Report>
+__device__ void deliver(Report const& content, report_slot<Report>* slot) {
   std::uint32_t const sequence             = slot->end + 1;
   *(std::uint32_t volatile*)(&slot->begin) = sequence;
   __threadfence_system();
-  slot->content = make_report(*params.state);
+  slot->content = content;
   __threadfence_system();
   *(std::uint32_t volatile*)(&slot->end) = sequence;
+}
+
+/// One thread. A template, as every kernel of a header has to be: inline does not apply to kernels.
+template <class State, class Report>
+__global__ void report_kernel(report_params<State, Report> const params) {
+  deliver(make_report(*params.state), params.slot);
 }
 
 inline status check_slot(void const* slot) {

@@ -171,6 +171,10 @@ struct buffer_space {
     raise(device_condition::capacity_exceeded);
     return {0, nullptr};
   }
+  /// Says where a reservation lies; a plain buffer knows at once.
+  __device__ __forceinline__ reservation resolve(reservation place) const {
+    return place;
+  }
   /// Finds a tile's chunk. Threads: any.
   __device__ __forceinline__ located_chunk locate(tile_descriptor descriptor) const {
     bool const lies_inside = descriptor.offset_units() + descriptor.chunk_units() <= capacity_units;

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: 2026 the bitsparse authors
+/// @file
+/// What does the arena cost against a plain buffer, and which slab size is best?
+///
+/// Names: compress|decompress/buffer|arena|host_<share>/zeros:<share>, where host_<share> has so large a share of its
+/// slabs in mapped host memory; slabs/<KiB>, twelve layers of a trained ReLU² network's densities, compressed and
+/// consumed; take_give/<blocks>, free-list throughput.
+/// Counters: dense_GBps; relative, the plain buffer's time over this one's, measured alternately; held, slab bytes over
+/// chunk bytes; million_per_s, slabs taken and given back.
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <benchmark/benchmark.h>
+
+#include <bench/support/device.cuh>
+#include <bitsparse/arena/arena.cuh>
+#include <bitsparse/arena/compressed_tensor.cuh>
+#include <bitsparse/arena/operations.cuh>
+#include <bitsparse/device/compress.cuh>
+#include <bitsparse/device/decompress.cuh>
+
+namespace {
+
+namespace bs = bitsparse;
+
+using format    = bs::default_format<bs::bf16>;
+using bits_type = format::bits_type;
+
+void require(bs::status result) {
+  if (!result.ok()) bench::require_cuda(static_cast<cudaError_t>(result), result.text());
+}
+
+bs::const_matrix_view<bs::bf16> read_only(bench::device_memory const& m,
+                                          std::uint64_t rows,
+                                          std::uint64_t cols) {
+  return {m.as<bits_type>(), rows, cols, cols};
+}
+bs::matrix_view<bs::bf16> writable(bench::device_memory const& m,
+                                   std::uint64_t rows,
+                                   std::uint64_t cols) {
+  return {m.as<bits_type>(), rows, cols, cols};
+}
+
+/// Four tensors each in plain buffers and in an arena, over the same dense matrices.
+class both {
+ public:
+  static constexpr std::uint64_t rows = 16000, cols = 21504, dense_bytes = rows * cols * 2;
+  static constexpr int count = 4;
+
+  both(double zeros, double host_share) {
+    std::uint64_t const payload = bs::max_payload_bytes<format>(rows, cols);
+    std::uint64_t const used    = used_slabs(zeros);
+    auto const in_host        = static_cast<std::uint64_t>(static_cast<double>(used) * host_share);
+    std::uint64_t const spare = used / 16 + 64;  // for what the estimate misses
+    arena_ = std::make_unique<bs::arena>(used - in_host + (host_share == 0 ? spare : 0),
+                                         host_share == 0 ? 0 : in_host + spare);
+    for (int i = 0; i < count; ++i) {
+      dense_.emplace_back(dense_bytes);
+      restored_.emplace_back(dense_bytes);
+      memory_.emplace_back(bs::device_tensor_bytes<format>(rows, cols, payload));
+      buffers_.push_back(
+          bs::make_device_tensor<format>(memory_[i].as<void>(), rows, cols, payload));
+      bench::require_cuda(cudaMemset(buffers_[i].state, 0, sizeof(bs::tensor_state)), "cudaMemset");
+      tensors_.push_back(
+          std::make_unique<bs::compressed_tensor<format>>(arena_->view(), rows, cols));
+      bench::fill_activations<bs::bf16>(dense_[i].as<bits_type>(), rows * cols, zeros, 1 + i);
+    }
+    for (int i = 0; i < count; ++i) {
+      compress_buffer(i);
+      compress_arena(i);
+    }
+  }
+  void compress_buffer(int i) {
+    require(bs::compress<bs::codec::sign>(read_only(dense_[i], rows, cols), buffers_[i], nullptr));
+  }
+  void compress_arena(int i) {
+    require(bs::compress<bs::codec::sign>(
+        read_only(dense_[i], rows, cols), tensors_[i]->view(), nullptr));
+  }
+  void decompress_buffer(int i) {
+    require(bs::decompress(buffers_[i], writable(restored_[i], rows, cols), nullptr));
+  }
+  void decompress_arena(int i) {
+    require(bs::decompress(tensors_[i]->view(), writable(restored_[i], rows, cols), nullptr));
+  }
+  bs::arena_state state() const {
+    bs::arena_state content;
+    bench::require_cuda(
+        cudaMemcpy(&content, arena_->view().state, sizeof(content), cudaMemcpyDeviceToHost),
+        "cudaMemcpy");
+    return content;
+  }
+  template <class Work>
+  double milliseconds(Work work) {
+    return timer_.milliseconds(
+               [&] {
+                 for (int i = 0; i < 2 * count; ++i) work(i % count);
+               },
+               nullptr) /
+           (2 * count);
+  }
+
+ private:
+  /// About the slabs that the four tensors take together.
+  static std::uint64_t used_slabs(double zeros) {
+    double const bits = 1 + 15 * (1 - zeros);
+    return static_cast<std::uint64_t>(count * (dense_bytes / 16.0) * bits / bs::default_slab_bytes);
+  }
+
+  std::unique_ptr<bs::arena> arena_;
+  std::vector<bench::device_memory> dense_, restored_, memory_;
+  std::vector<bs::device_tensor_view<format>> buffers_;
+  std::vector<std::unique_ptr<bs::compressed_tensor<format>>> tensors_;
+  bench::event_timer timer_;
+};
+
+/// The buffer and the arena alternately; the arena's time is the iteration's.
+void run_both(benchmark::State& state, bool is_compress, double zeros, double host_share) {
+  both subject(zeros, host_share);
+  double buffer_ms = 0, arena_ms = 0;
+  for (auto _ : state) {
+    buffer_ms += subject.milliseconds(
+        [&](int i) { is_compress ? subject.compress_buffer(i) : subject.decompress_buffer(i); });
+    double const ms = subject.milliseconds(
+        [&](int i) { is_compress ? subject.compress_arena(i) : subject.decompress_arena(i); });
+    arena_ms += ms;
+    state.SetIterationTime(ms / 1e3);
+  }
+  auto const used = subject.state();
+  if (used.conditions != 0) state.SkipWithError("a condition was raised");
+  state.counters["dense_GBps"] = both::dense_bytes / (arena_ms / state.iterations()) / 1e6;
+  state.counters["relative"]   = buffer_ms / arena_ms;
+  state.counters["host_share"] =
+      static_cast<double>(used.in_use[1]) / (used.in_use[0] + used.in_use[1]);
+}
+
+/// Twelve layers, 16,384 tokens x 3072: forward, then backward.
+void run_slab_size(benchmark::State& state, std::uint64_t slab_bytes) {
+  constexpr std::uint64_t rows = 16384, cols = 3072;
+  double const densities[] = {
+      0.168, 0.034, 0.038, 0.055, 0.077, 0.089, 0.110, 0.128, 0.147, 0.174, 0.204, 0.273};
+  bs::arena arena(std::uint64_t{700} * 1024 * 1024 / slab_bytes, 0, slab_bytes);
+  std::vector<bench::device_memory> dense;
+  std::vector<std::unique_ptr<bs::compressed_tensor<format>>> tensors;
+  bench::device_memory restored{rows * cols * 2};
+  for (double const density : densities) {
+    dense.emplace_back(rows * cols * 2);
+    tensors.push_back(std::make_unique<bs::compressed_tensor<format>>(arena.view(), rows, cols));
+    bench::fill_activations<bs::bf16>(
+        dense.back().as<bits_type>(), rows * cols, 1 - density, dense.size());
+  }
+  auto const forward = [&] {
+    for (std::size_t i = 0; i < dense.size(); ++i)
+      require(bs::compress<bs::codec::sign>(
+          read_only(dense[i], rows, cols), tensors[i]->view(), nullptr));
+  };
+  forward();
+  bs::arena_state used;
+  bench::require_cuda(cudaMemcpy(&used, arena.view().state, sizeof(used), cudaMemcpyDeviceToHost),
+                      "cudaMemcpy");
+  double chunk_bytes = 0;
+  for (auto const& tensor : tensors) {
+    std::vector<bs::tile_descriptor> directory(bs::num_tiles<format>(rows, cols));
+    bench::require_cuda(cudaMemcpy(directory.data(),
+                                   tensor->view().directory,
+                                   directory.size() * 8,
+                                   cudaMemcpyDeviceToHost),
+                        "cudaMemcpy");
+    for (auto const& tile : directory) chunk_bytes += tile.chunk_units() * 16.0;
+  }
+  bench::event_timer timer;
+  for (auto _ : state) {
+    double const ms = timer.milliseconds(
+        [&] {
+          forward();
+          for (std::size_t i = dense.size(); i-- > 0;)
+            require(bs::consume(tensors[i]->view(), writable(restored, rows, cols), nullptr));
+        },
+        nullptr);
+    state.SetIterationTime(ms / 1e3);
+  }
+  state.counters["held"] = used.in_use[0] * static_cast<double>(slab_bytes) / chunk_bytes;
+}
+
+/// Every thread takes a slab and gives it back, again and again.
+__global__ void take_give_kernel(bs::arena_view const arena, int times) {
+  for (int i = 0; i < times; ++i) {
+    std::uint32_t const slab = arena.take();
+    if (slab == bs::arena_view::no_slab) continue;
+    arena.put(0, atomicAdd(&arena.state->given[0], 1ull), slab);
+    __threadfence();
+    atomicAdd(&arena.state->available[0], 1);
+  }
+}
+
+void run_take_give(benchmark::State& state, int blocks) {
+  bs::arena arena(8192, 0, 32 * 1024);
+  bench::event_timer timer;
+  constexpr int times = 50;
+  double total        = 0;
+  for (auto _ : state) {
+    double const ms =
+        timer.milliseconds([&] { take_give_kernel<<<blocks, 32>>>(arena.view(), times); }, nullptr);
+    state.SetIterationTime(ms / 1e3);
+    total += ms;
+  }
+  state.counters["million_per_s"] = blocks * 32.0 * times * state.iterations() / total / 1e3;
+}
+
+template <class Run>
+void add(std::string const& name, Run run) {
+  benchmark::RegisterBenchmark(name.c_str(), run)
+      ->UseManualTime()
+      ->Iterations(8)
+      ->Unit(benchmark::kMillisecond);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  for (double const zeros : {0.5, 0.9}) {
+    std::string const share = zeros == 0.5 ? "0.50" : "0.90";
+    for (bool const is_compress : {true, false}) {
+      std::string const what = is_compress ? "compress" : "decompress";
+      add(what + "/arena/zeros:" + share,
+          [=](benchmark::State& state) { run_both(state, is_compress, zeros, 0); });
+    }
+  }
+  for (double const host : {0.01, 0.1, 1.0}) {
+    std::string const percent = std::to_string(static_cast<int>(host * 100 + 0.5));
+    add("compress/host_" + percent + "/zeros:0.90",
+        [=](benchmark::State& state) { run_both(state, true, 0.9, host); });
+    add("decompress/host_" + percent + "/zeros:0.90",
+        [=](benchmark::State& state) { run_both(state, false, 0.9, host); });
+  }
+  for (std::uint64_t const kib : {32, 64, 128, 256, 512, 1024, 4096}) {
+    add("slabs/" + std::to_string(kib) + "KiB",
+        [=](benchmark::State& state) { run_slab_size(state, kib * 1024); });
+  }
+  for (int const blocks : {1, 32, 132, 1056}) {
+    add("take_give/" + std::to_string(blocks),
+        [=](benchmark::State& state) { run_take_give(state, blocks); });
+  }
+  benchmark::Initialize(&argc, argv);
+  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
+  cudaDeviceProp properties;
+  bench::require_cuda(cudaGetDeviceProperties(&properties, 0), "no CUDA device");
+  benchmark::AddCustomContext("device", properties.name);
+  benchmark::RunSpecifiedBenchmarks();
+  benchmark::Shutdown();
+  return 0;
+}

@@ -184,7 +184,11 @@ class arena {
                  std::uint64_t num_host_slabs = 0,
                  std::uint64_t slab_bytes     = default_slab_bytes) {
     std::uint64_t const bytes = arena_bytes(num_device_slabs, num_host_slabs, slab_bytes);
-    void* memory              = nullptr;
+    if (bytes == size_overflow ||
+        detail::checked_mul(num_host_slabs, slab_bytes) == size_overflow) {
+      throw std::invalid_argument("arena: more slabs than an address space has room for");
+    }
+    void* memory = nullptr;
     require(cudaMalloc(&memory, bytes), "arena: the device memory for the slabs cannot be had");
     device_.reset(memory);
     require(cudaMemset(memory, 0, sizeof(arena_state)), "arena: the state cannot be set");

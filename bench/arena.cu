@@ -242,7 +242,7 @@ int main(int argc, char** argv) {
     add("slabs/" + std::to_string(kib) + "KiB",
         [=](benchmark::State& state) { run_slab_size(state, kib * 1024); });
   }
-  for (int const blocks : {1, 32, 132, 1056}) {
+  for (int const blocks : {1, 32, 132}) {
     add("take_give/" + std::to_string(blocks),
         [=](benchmark::State& state) { run_take_give(state, blocks); });
   }

@@ -97,7 +97,48 @@ bs::tile_descriptor compact_form(std::vector<typename Format::bits_type> const& 
       tile.data(), Format::rows, Format::cols, chunk.data());
 }
 
+/// Whether spread_tops and gather_tops are each other's reverse, and ignore what they should.
+template <class Bits>
+bool tops_move(bt::random_bits& random) {
+  using lanes = bs::detail::group_lanes<Bits>;
+  for (std::uint32_t bits = 0; bits < 1u << lanes::count; ++bits) {
+    std::uint64_t expected = 0;
+    for (std::uint32_t l = 0; l < lanes::count; ++l) {
+      expected |= std::uint64_t{bits >> l & 1} << (lanes::bits * (l + 1) - 1);
+    }
+    auto const others           = static_cast<std::uint32_t>(random.next()) << lanes::count;
+    std::uint64_t const low     = random.next() & ~lanes::tops;
+    std::uint64_t const nonzero = expected >> (random.next() % lanes::bits);
+    if (bs::detail::spread_tops<Bits>(bits | others) != expected) return false;
+    if (bs::detail::gather_tops<Bits>(expected | low) != bits) return false;
+    if (bs::detail::gather_tops<Bits>(bs::detail::mark_nonzero<Bits>(nonzero)) != bits)
+      return false;
+  }
+  return true;
+}
+
 }  // namespace
+
+TEST_CASE("host_tile_encoder: groups of values give and take their top bits", "[format]") {
+  bt::random_bits random{5};
+  for (int n = 0; n < 100; ++n) {
+    CHECK(tops_move<std::uint8_t>(random));
+    CHECK(tops_move<std::uint16_t>(random));
+    CHECK(tops_move<std::uint32_t>(random));
+  }
+  for (std::uint32_t bits = 0; bits < 256; ++bits) {
+    std::uint32_t expected = 0, set = 0;
+    for (std::uint32_t i = 0; i < 8; ++i) {
+      expected |= (bits >> i & 1) << (4 * i + 3);
+      set += bits >> i & 1;
+    }
+    auto const low = static_cast<std::uint32_t>(random.next()) & 0x77777777u;
+    CHECK(bs::detail::spread_nibble_tops(bits) == expected);
+    CHECK(bs::detail::gather_nibble_tops(expected | low) == bits);
+    CHECK(bs::detail::popcount(expected) == set);
+    CHECK(bs::detail::popcount(~expected) == 32 - set);
+  }
+}
 
 TEST_CASE("host_tile_encoder: bf16 chunks are the reference's, and every encoding is among them",
           "[format]") {

@@ -187,7 +187,7 @@ struct tile_summary {
   std::uint32_t kept;                // values whose bits are not all zero
   std::uint32_t valid_values;        // values inside the matrix
   std::uint32_t nonzero_mask_bytes;  // read only if the codec has two_level forms
-  std::uint32_t high_span;           // window elements: max - min of the kept values' bits 8..14
+  std::uint32_t high_span;           // window elements, if not any_sign: max - min of high bytes
   bool any_sign;                     // a kept value has its sign bit set
 };
 

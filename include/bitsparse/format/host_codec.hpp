@@ -76,9 +76,7 @@ status compress(const_matrix_view<typename Format::element> source,
           std::uint32_t cols) {
         bits_type const* const corner = source.data + row * source.ld + col;
         if (rows != Format::rows || cols != Format::cols) std::memset(tile, 0, sizeof(tile));
-        for (std::uint32_t r = 0; r < rows; ++r) {
-          std::memcpy(tile + r * Format::cols, corner + r * source.ld, cols * sizeof(bits_type));
-        }
+        detail::copy_rows<Format>(rows, cols, tile, Format::cols, corner, source.ld);
         tile_descriptor const coded = detail::encode_tile<Format, Codec>(tile, rows, cols, chunk);
         std::uint32_t const units   = coded.chunk_units();
         bool const fits             = next_units + units <= capacity_units;
@@ -139,9 +137,7 @@ status decompress(const_compressed_view<Format> source,
         if (!decoded.ok()) result = decoded;
         if (decoded.code() == status_code::corrupt) return false;
         bits_type* const corner = target.data + row * target.ld + col;
-        for (std::uint32_t r = 0; r < rows; ++r) {
-          std::memcpy(corner + r * target.ld, tile + r * Format::cols, cols * sizeof(bits_type));
-        }
+        detail::copy_rows<Format>(rows, cols, corner, target.ld, tile, Format::cols);
         return true;
       });
   return result;

@@ -18,6 +18,27 @@ namespace bitsparse {
 inline namespace v0 {
 namespace detail {
 
+/// One word of the mask stream, carried by the top bits of 32 values.
+/// Shapes: values (32,), at any address.
+template <class Bits>
+inline std::uint32_t word_in_signs(std::byte const* values) {
+  std::uint32_t word = 0;
+  for (std::uint32_t i = 0; i < 32; i += group_lanes<Bits>::count) {
+    word |= gather_tops<Bits>(load<std::uint64_t>(values + i * sizeof(Bits))) << i;
+  }
+  return word;
+}
+
+/// One word of the mask stream, carried by the top bits of 32 nibbles.
+/// Shapes: nibbles (16 bytes,), at any address.
+inline std::uint32_t word_in_nibbles(std::byte const* nibbles) {
+  std::uint32_t word = 0;
+  for (std::uint32_t i = 0; i < 32; i += 8) {
+    word |= gather_nibble_tops(load<std::uint32_t>(nibbles + i / 2)) << i;
+  }
+  return word;
+}
+
 /// Reads the mask of a mask form and checks that every stream lies inside the chunk.
 /// Shapes: chunk (descriptor.chunk_units() * 16,), mask (Format::mask_words,).
 template <class Format>
@@ -25,55 +46,87 @@ inline status read_mask(tile_descriptor descriptor,
                         std::byte const* chunk,
                         chunk_layout& layout,
                         std::uint32_t* mask) {
-  using bits_type          = typename Format::bits_type;
-  encoding const e         = descriptor.form();
-  std::uint32_t const kept = descriptor.kept();
-  layout                   = layout_of<Format>(e, kept, 0);
+  using bits_type                      = typename Format::bits_type;
+  constexpr std::uint32_t level1_words = Format::mask_words / 8;
+  encoding const e                     = descriptor.form();
+  std::uint32_t const kept             = descriptor.kept();
+  layout                               = layout_of<Format>(e, kept, 0);
   if (kept > Format::values || layout.units() > descriptor.chunk_units()) {
     return {status_code::corrupt, "chunk: its size does not hold the values it should keep"};
   }
-  std::uint32_t const room = carries_mask(e) ? kept / 32 : 0;
-  auto const stream_word   = [&](std::uint32_t j) {
-    if (j >= room) return load<std::uint32_t>(chunk + layout.mask_offset + 4 * (j - room));
-    if (is_window3(e)) return gather_nibble_tops(chunk + layout.nibble_offset + 16 * j);
-    return gather_signs<bits_type>(chunk + 32 * j * sizeof(bits_type));
+  std::uint32_t stream[level1_words * 9];
+  auto const read_stream = [&](std::uint32_t first, std::uint32_t end) {
+    std::byte const* const rest = chunk + layout.mask_offset;
+    for (std::uint32_t j = first; j < end; ++j) {
+      if (j >= layout.carried_words) {
+        stream[j] = load<std::uint32_t>(rest + 4 * (j - layout.carried_words));
+      } else if (is_window3(e)) {
+        stream[j] = word_in_nibbles(chunk + layout.nibble_offset + 16 * j);
+      } else {
+        stream[j] = word_in_signs<bits_type>(chunk + 32 * j * sizeof(bits_type));
+      }
+    }
   };
 
-  std::uint32_t set = 0;
   if (!is_two_level(e)) {
-    for (std::uint32_t j = 0; j < Format::mask_words; ++j) {
-      mask[j] = stream_word(j);
-      set += popcount(mask[j]);
-    }
+    read_stream(0, Format::mask_words);
+    std::memcpy(mask, stream, Format::mask_bytes);
   } else {
-    constexpr std::uint32_t level1_words = Format::mask_words / 8;
-    std::uint32_t level1[level1_words];
-    std::uint32_t nonzero_bytes = 0;
-    for (std::uint32_t j = 0; j < level1_words; ++j) {
-      level1[j] = stream_word(j);
-      nonzero_bytes += popcount(level1[j]);
-    }
-    layout = layout_of<Format>(e, kept, nonzero_bytes);
+    read_stream(0, level1_words);
+    layout = layout_of<Format>(e, kept, count_set(stream, level1_words));
     if (layout.units() > descriptor.chunk_units()) {
       return {status_code::corrupt, "chunk: its size does not hold the mask bytes it announces"};
     }
-    std::uint32_t next = 0;  // of the non-zero mask bytes
-    std::memset(mask, 0, Format::mask_bytes);
-    for (std::uint32_t i = 0; i < Format::mask_bytes; ++i) {
-      if ((level1[i / 32] >> i % 32 & 1u) == 0) continue;
-      std::uint32_t const byte = stream_word(level1_words + next / 4) >> next % 4 * 8 & 0xff;
-      mask[i / 4] |= byte << i % 4 * 8;
-      set += popcount(byte);
-      ++next;
-    }
+    read_stream(level1_words, layout.stream_words);
+    place_values(reinterpret_cast<unsigned char const*>(stream + level1_words),
+                 stream,
+                 level1_words,
+                 reinterpret_cast<unsigned char*>(mask));
   }
   if (layout.units() != descriptor.chunk_units()) {
     return {status_code::corrupt, "chunk: its size is not the one its contents need"};
   }
-  if (set != kept) {
+  if (count_set(mask, Format::mask_words) != kept) {
     return {status_code::corrupt, "chunk: its mask does not have as many bits set as values kept"};
   }
   return {};
+}
+
+/// 4 values from their low bytes and their nibbles.
+inline std::uint64_t join_window(std::uint64_t low,
+                                 std::uint64_t nibbles,
+                                 std::uint64_t code_mask,
+                                 std::uint32_t base) {
+  low     = (low | low << 16) & 0x0000ffff0000ffffu;
+  low     = (low | low << 8) & 0x00ff00ff00ff00ffu;
+  nibbles = (nibbles | nibbles << 24) & 0x000000ff000000ffu;
+  nibbles = (nibbles | nibbles << 12) & code_mask * group_lanes<std::uint16_t>::ones;
+  return ((nibbles + base * group_lanes<std::uint16_t>::ones) & 0x007f007f007f007fu) << 8 | low;
+}
+
+/// Reads the kept values of a mask form, without what they carry.
+/// Shapes: values (kept,), of which up to a multiple of 4 are written.
+template <class Format>
+inline void read_kept(encoding e,
+                      chunk_layout const& layout,
+                      std::byte const* chunk,
+                      std::uint32_t kept,
+                      typename Format::bits_type* values) {
+  using bits_type = typename Format::bits_type;
+  if (!is_window(e)) {
+    std::memcpy(values, chunk, kept * sizeof(bits_type));
+    if (!is_sign(e)) return;
+    for (std::uint32_t k = 0; k < kept; ++k) {
+      values[k] = static_cast<bits_type>(values[k] & ~sign_bit<typename Format::element>);
+    }
+    return;
+  }
+  auto const base          = load<std::uint8_t>(chunk + layout.base_offset);
+  std::uint32_t const code = is_window3(e) ? 0x7 : 0xf;
+  for (std::uint32_t k = 0; k < kept; k += 4) {  // the planes are padded to that
+    auto const nibbles = load<std::uint16_t>(chunk + layout.nibble_offset + k / 2);
+    store(values + k, join_window(load<std::uint32_t>(chunk + k), nibbles, code, base));
+  }
 }
 
 /// Decodes a tile.
@@ -91,7 +144,7 @@ inline status decode_tile(tile_descriptor descriptor,
   using bits_type          = typename Format::bits_type;
   encoding const e         = descriptor.form();
   std::uint32_t const kept = descriptor.kept();
-  std::memset(tile, 0, Format::tile_bytes);
+  if (!has_mask(e)) std::memset(tile, 0, Format::tile_bytes);
   if (e == encoding::zero) {
     if (descriptor.word() != 0)
       return {status_code::corrupt, "directory: a zero tile's descriptor is not 0"};
@@ -109,7 +162,7 @@ inline status decode_tile(tile_descriptor descriptor,
     if (descriptor.chunk_units() != dense_units<Format>(valid_rows * valid_cols)) {
       return {status_code::corrupt, "chunk: a dense tile's size is not that of its valid values"};
     }
-    copy_valid<Format>(valid_rows, valid_cols, tile, Format::cols, chunk, valid_cols);
+    copy_rows<Format>(valid_rows, valid_cols, tile, Format::cols, chunk, valid_cols);
     return {};
   }
   if (!has_mask(e) || (is_window(e) && !element::has_window)) {
@@ -121,28 +174,8 @@ inline status decode_tile(tile_descriptor descriptor,
   if (status const read = read_mask<Format>(descriptor, chunk, layout, mask); !read.ok())
     return read;
   bits_type values[Format::values];  // (kept,)
-  if (!is_window(e)) {
-    std::memcpy(values, chunk, kept * sizeof(bits_type));
-    if (is_sign(e)) {
-      for (std::uint32_t k = 0; k < kept; ++k) {
-        values[k] = static_cast<bits_type>(values[k] & ~sign_bit<element>);
-      }
-    }
-  } else {
-    auto const* const bytes         = reinterpret_cast<unsigned char const*>(chunk);
-    std::uint32_t const base        = bytes[layout.base_offset];
-    std::uint32_t const nibble_mask = is_window3(e) ? 0x7 : 0xf;
-    for (std::uint32_t k = 0; k < kept; ++k) {
-      std::uint32_t const code = bytes[layout.nibble_offset + k / 2] >> k % 2 * 4 & nibble_mask;
-      values[k]                = static_cast<bits_type>(((base + code) & 0x7f) << 8 | bytes[k]);
-    }
-  }
-  bits_type const* next = values;
-  for (std::uint32_t word = 0; word < Format::mask_words; ++word) {
-    for (std::uint32_t rest = mask[word]; rest != 0; rest &= rest - 1) {
-      tile[32 * word + count_trailing_zeros(rest)] = *next++;
-    }
-  }
+  read_kept<Format>(e, layout, chunk, kept, values);
+  place_values(values, mask, Format::mask_words, tile);
   return {};
 }
 

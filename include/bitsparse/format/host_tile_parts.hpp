@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: 2026 the bitsparse authors
 /// @file
-/// LAYER 0: what encoder and decoder share on the host: masks from values, from carried bits and as
-/// a stream, and row copies.
+/// LAYER 0: what encoder and decoder share on the host: groups of values, masks, and row copies.
 #pragma once
 
 #include <cstddef>
@@ -16,102 +15,137 @@ namespace bitsparse {
 inline namespace v0 {
 namespace detail {
 
-/// The top bits of the 4 16-bit or 8 8-bit lanes of a group, in value order.
+// -------------------------------------------------------------------------------------------------
+// Groups: 64 bits as lanes of one value each, the first lowest
+// -------------------------------------------------------------------------------------------------
+
+/// The constants of arithmetic on all lanes at once.
 template <class Bits>
-inline std::uint32_t gather_top_bits(std::uint64_t group) {
-  if constexpr (sizeof(Bits) == 1) {
-    return static_cast<std::uint32_t>((group >> 7 & 0x0101010101010101u) * 0x0102040810204080u >>
-                                      56);
-  } else {
-    return static_cast<std::uint32_t>((group >> 15 & 0x0001000100010001u) * 0x0001000200040008u >>
-                                      48) &
-           0xf;
+struct group_lanes {
+  static constexpr std::uint32_t bits  = 8 * sizeof(Bits);
+  static constexpr std::uint32_t count = 64 / bits;
+  static constexpr std::uint64_t ones  = ~std::uint64_t{0} / static_cast<Bits>(~Bits{0});
+  static constexpr std::uint64_t tops  = ones << (bits - 1);
+  /// In lane l bit l.
+  static constexpr std::uint64_t diagonal = bits == 8    ? 0x8040201008040201u
+                                            : bits == 16 ? 0x0008000400020001u
+                                                         : 0x0000000200000001u;
+  /// Multiplied with it, the top bit of lane l reaches bit 64 - count + l; no others meet there.
+  static constexpr std::uint64_t gather = bits == 8    ? 0x0002040810204081u
+                                          : bits == 16 ? 0x0000200040008001u
+                                                       : 0x0000000080000001u;
+};
+
+/// The lanes' top bits, lane l's in bit l.
+template <class Bits>
+inline std::uint32_t gather_tops(std::uint64_t group) {
+  return static_cast<std::uint32_t>((group & group_lanes<Bits>::tops) * group_lanes<Bits>::gather >>
+                                    (64 - group_lanes<Bits>::count));
+}
+
+/// The reverse: bit l in the top bit of lane l, all else 0. Higher bits are ignored.
+template <class Bits>
+inline std::uint64_t spread_tops(std::uint32_t bits) {
+  bits &= (1u << group_lanes<Bits>::count) - 1;
+  std::uint64_t const picked = bits * group_lanes<Bits>::ones & group_lanes<Bits>::diagonal;
+  return (picked + ~group_lanes<Bits>::tops) & group_lanes<Bits>::tops;
+}
+
+/// Sets the top bit of each lane that is not all zero bits; the other bits are any.
+template <class Bits>
+inline std::uint64_t mark_nonzero(std::uint64_t group) {
+  // Adding all ones but the top bit to a lane's low bits carries into the top bit unless they are 0.
+  return ((group & ~group_lanes<Bits>::tops) + ~group_lanes<Bits>::tops) | group;
+}
+
+/// Bit 3 of each of 8 nibbles, that of nibble i in bit i.
+inline std::uint32_t gather_nibble_tops(std::uint32_t nibbles) {
+  std::uint32_t bits = nibbles >> 3 & 0x11111111u;
+  bits               = (bits | bits >> 3) & 0x03030303u;
+  bits               = (bits | bits >> 6) & 0x000f000fu;
+  return (bits | bits >> 12) & 0xffu;
+}
+
+/// The reverse, of 8 bits.
+inline std::uint32_t spread_nibble_tops(std::uint32_t bits) {
+  bits = (bits | bits << 12) & 0x000f000fu;
+  bits = (bits | bits << 6) & 0x03030303u;
+  return ((bits | bits << 3) & 0x11111111u) << 3;
+}
+
+// -------------------------------------------------------------------------------------------------
+// Masks: bit i of word j belongs to value 32 j + i
+// -------------------------------------------------------------------------------------------------
+
+/// Finds the values that are not all zero bits.
+/// Shapes: values (32 * num_words,), mask (num_words,).
+template <class Bits>
+inline void make_mask(Bits const* values, std::uint32_t num_words, std::uint32_t* mask) {
+  for (std::uint32_t j = 0; j < num_words; ++j) {
+    std::uint32_t word = 0;
+    for (std::uint32_t i = 0; i < 32; i += group_lanes<Bits>::count) {
+      word |= gather_tops<Bits>(mark_nonzero<Bits>(load<std::uint64_t>(values + 32 * j + i))) << i;
+    }
+    mask[j] = word;
   }
 }
 
-/// One mask word: bit i is set where values[i] is not all zero bits.
-/// Shapes: values (32,).
+/// Packs the values whose mask bit is set, in order. @return their number
+/// Shapes: values (32 * num_words,), mask (num_words,), kept (as returned,).
 template <class Bits>
-inline std::uint32_t nonzero_mask(Bits const* values) {
-  std::uint32_t word = 0;
-  if constexpr (sizeof(Bits) == 4) {
-    for (std::uint32_t i = 0; i < 32; ++i) word |= std::uint32_t{values[i] != 0} << i;
-  } else {
-    // Adding all ones but the top bit to the low bits of a lane carries into its top bit unless
-    // they are all 0.
-    constexpr std::uint32_t lanes = 8 / sizeof(Bits);
-    constexpr std::uint64_t low   = sizeof(Bits) == 1 ? 0x7f7f7f7f7f7f7f7fu : 0x7fff7fff7fff7fffu;
-    for (std::uint32_t i = 0; i < 32; i += lanes) {
-      std::uint64_t const group = load<std::uint64_t>(values + i);
-      word |= gather_top_bits<Bits>(((group & low) + low) | group) << i;
+inline std::uint32_t keep_values(Bits const* values,
+                                 std::uint32_t const* mask,
+                                 std::uint32_t num_words,
+                                 Bits* kept) {
+  std::uint32_t num_kept = 0;
+  for (std::uint32_t j = 0; j < num_words; ++j) {
+    for (std::uint32_t rest = mask[j]; rest != 0; rest &= rest - 1) {
+      kept[num_kept++] = values[32 * j + count_trailing_zeros(rest)];
     }
   }
-  return word;
+  return num_kept;
 }
 
-/// One word of carried mask bits: bit i is the top bit of values[i].
-/// Shapes: values (32,), at any address.
+/// The reverse; all other values become 0.
 template <class Bits>
-inline std::uint32_t gather_signs(std::byte const* values) {
-  std::uint32_t word = 0;
-  if constexpr (sizeof(Bits) == 4) {
-    for (std::uint32_t i = 0; i < 32; ++i) word |= (load<std::uint32_t>(values + 4 * i) >> 31) << i;
-  } else {
-    constexpr std::uint32_t lanes = 8 / sizeof(Bits);
-    for (std::uint32_t i = 0; i < 32; i += lanes) {
-      word |= gather_top_bits<Bits>(load<std::uint64_t>(values + i * sizeof(Bits))) << i;
+inline void place_values(Bits const* kept,
+                         std::uint32_t const* mask,
+                         std::uint32_t num_words,
+                         Bits* values) {
+  std::memset(values, 0, 32 * num_words * sizeof(Bits));
+  for (std::uint32_t j = 0; j < num_words; ++j) {
+    for (std::uint32_t rest = mask[j]; rest != 0; rest &= rest - 1) {
+      values[32 * j + count_trailing_zeros(rest)] = *kept++;
     }
   }
-  return word;
 }
 
-/// One word of carried mask bits: bit i is bit 3 of nibble i.
-/// Shapes: nibbles (16 bytes,), at any address.
-inline std::uint32_t gather_nibble_tops(std::byte const* nibbles) {
-  std::uint32_t word = 0;
-  for (std::uint32_t i = 0; i < 32; i += 8) {
-    std::uint32_t bits = load<std::uint32_t>(nibbles + i / 2) >> 3 & 0x11111111u;
-    bits               = (bits | bits >> 3) & 0x03030303u;
-    bits               = (bits | bits >> 6) & 0x000f000fu;
-    word |= ((bits | bits >> 12) & 0xffu) << i;
-  }
-  return word;
+/// The values that a mask keeps.
+inline std::uint32_t count_set(std::uint32_t const* mask, std::uint32_t num_words) {
+  std::uint32_t set = 0;
+  for (std::uint32_t j = 0; j < num_words; ++j) set += popcount(mask[j]);
+  return set;
 }
 
-/// The mask stream of a mask form: the mask itself, or one bit per mask byte and then the non-zero
-/// bytes. Shapes: mask (Format::mask_words,), stream (Format::mask_words / 8 * 9,), at least
-/// layout.stream_words are written.
-template <class Format>
-inline void write_mask_stream(bool two_level, std::uint32_t const* mask, std::uint32_t* stream) {
-  if (!two_level) {
-    std::memcpy(stream, mask, Format::mask_bytes);
-    return;
-  }
-  constexpr std::uint32_t level1_words = Format::mask_words / 8;
-  auto const* const bytes              = reinterpret_cast<unsigned char const*>(mask);
-  std::memset(stream, 0, level1_words * 9 * sizeof(std::uint32_t));
-  auto* next = reinterpret_cast<unsigned char*>(stream + level1_words);
-  for (std::uint32_t i = 0; i < Format::mask_bytes; ++i) {
-    if (bytes[i] == 0) continue;
-    stream[i / 32] |= std::uint32_t{1} << i % 32;
-    *next++ = bytes[i];
-  }
-}
-
-/// Copies the valid rows x columns of a tile, packed, into a chunk, or back.
+/// Copies rows x cols values of a tile between places with a stride each, in values.
 template <class Format, class To, class From>
-inline void copy_valid(std::uint32_t valid_rows,
-                       std::uint32_t valid_cols,
-                       To* to,
-                       std::uint32_t to_stride,
-                       From const* from,
-                       std::uint32_t from_stride) {
-  constexpr std::uint32_t value_bytes = sizeof(typename Format::bits_type);
-  for (std::uint32_t row = 0; row < valid_rows; ++row) {
-    std::memcpy(
-        reinterpret_cast<std::byte*>(to) + std::size_t{row} * to_stride * value_bytes,
-        reinterpret_cast<std::byte const*>(from) + std::size_t{row} * from_stride * value_bytes,
-        valid_cols * value_bytes);
+inline void copy_rows(std::uint32_t rows,
+                      std::uint32_t cols,
+                      To* to,
+                      std::uint64_t to_stride,
+                      From const* from,
+                      std::uint64_t from_stride) {
+  constexpr std::size_t value_bytes = sizeof(typename Format::bits_type);
+  for (std::uint32_t row = 0; row < rows; ++row) {
+    auto* const target = reinterpret_cast<std::byte*>(to) + row * to_stride * value_bytes;
+    auto const* const source =
+        reinterpret_cast<std::byte const*>(from) + row * from_stride * value_bytes;
+    // A constant size becomes a few vector moves, any other a slow string instruction.
+    if (cols == Format::cols) {
+      std::memcpy(target, source, Format::cols * value_bytes);
+    } else {
+      std::memcpy(target, source, cols * value_bytes);
+    }
   }
 }
 

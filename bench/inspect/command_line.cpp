@@ -6,6 +6,7 @@
 
 #include <charconv>
 #include <cstddef>
+#include <set>
 #include <string_view>
 
 namespace inspect {
@@ -92,6 +93,7 @@ std::string check(options const& parsed) {
 
 std::string parse_command_line(std::vector<std::string> const& arguments, options& parsed) {
   bool options_ended = false;
+  std::set<std::string> given;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     std::string const& argument = arguments[i];
     if (options_ended || argument.empty() || argument[0] != '-' || argument == "-") {
@@ -105,6 +107,7 @@ std::string parse_command_line(std::vector<std::string> const& arguments, option
     std::size_t const equals = argument.find('=');
     std::string const name   = argument.substr(0, equals);
     bool const has_value     = equals != std::string::npos;
+    if (!given.insert(name).second) return name + ": given twice";
     if (takes_value(name)) {
       bool const next_is_value =
           i + 1 < arguments.size() && arguments[i + 1].compare(0, 2, "--") != 0;
@@ -144,12 +147,13 @@ std::string help_text() {
          "  --backend NAME   auto, cuda, host (default auto: cuda if it can run)\n"
          "  --json           one JSON object per file and line, nothing else\n"
          "  --out FILE       writes the serialised form of one dense input, or the dense bytes\n"
-         "                   of one serialised input\n"
+         "                   of one serialised input; a file that is there is replaced when\n"
+         "                   the new one is complete\n"
          "  --help, --version\n"
          "\n"
          "Ratios count chunks and 8 bytes of descriptor per tile. The exit status is 0 if every\n"
-         "file came back exact, 1 if one did not or could not be read, 2 for a wrong command\n"
-         "line.\n";
+         "file came back exact, 1 if one did not or could not be read or written, 2 for a wrong\n"
+         "command line.\n";
 }
 
 }  // namespace inspect

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: 2026 the bitsparse authors
 /// @file
-/// Reading and writing of files.
+/// Reading of files.
 #include <bench/inspect/input_file.hpp>
 
 #include <cerrno>
@@ -40,20 +40,6 @@ void input_file::read(void* target, std::uint64_t bytes) {
 void input_file::rewind() {
   if (std::fseek(file_.get(), 0, SEEK_SET) != 0) throw file_error{"cannot be read twice"};
   position_ = 0;
-}
-
-void write_file(std::string const& path, aligned_buffer const& bytes) {
-  std::FILE* const file = std::fopen(path.c_str(), "wb");
-  bool const opened     = file != nullptr;
-  bool written = opened && std::fwrite(bytes.data(), 1, bytes.size(), file) == bytes.size();
-  int error    = errno;
-  if (opened && std::fclose(file) != 0) {
-    error   = written ? errno : error;
-    written = false;
-  }
-  if (!written) {
-    throw file_error{"--out " + printable(path) + ": cannot write: " + std::strerror(error)};
-  }
 }
 
 std::string printable(std::string const& name) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: 2026 the bitsparse authors
 /// @file
-/// Files: reading one, writing one, and the error that names what was wrong with it.
+/// Reading a file, and the error that names what was wrong with one.
 #pragma once
 
 #include <cstdint>
@@ -43,9 +43,6 @@ class input_file {
   std::uint64_t size_     = 0;
   std::uint64_t position_ = 0;
 };
-
-/// Writes a whole file. Errors: throws file_error, whose text here does name the file.
-void write_file(std::string const& path, aligned_buffer const& bytes);
 
 /// A file's name for a message of one line: control characters become \xNN.
 std::string printable(std::string const& name);

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <new>
 #include <string>
+#include <utility>
 #include <vector>
 
 #if defined(_WIN32)
@@ -19,6 +20,7 @@
 #include <bench/inspect/backend.hpp>
 #include <bench/inspect/command_line.hpp>
 #include <bench/inspect/input_file.hpp>
+#include <bench/inspect/output_file.hpp>
 #include <bench/inspect/report.hpp>
 #include <bench/inspect/tensor_file.hpp>
 #include <bitsparse/version.hpp>
@@ -51,7 +53,6 @@ void complain(std::string const& subject, std::string const& reason) {
   std::fwrite(line.data(), 1, line.size(), stderr);
 }
 
-/// Does everything for one file. Errors: throws file_error, std::bad_alloc.
 /// Runs one backend; where the device has no code for the request and the user did not insist on it, the host.
 /// @param[in,out] where the backend to use, and the one that ran
 bitsparse::status round_trip(round_trip_request const& request,
@@ -68,12 +69,19 @@ bitsparse::status round_trip(round_trip_request const& request,
   return host_round_trip(request, result);
 }
 
-file_report inspect_file(std::string const& path, options const& asked, backend where) {
+/// What there is to say of a file, and what --out is to hold.
+struct inspected_file {
+  file_report report;
+  aligned_buffer output;
+};
+
+/// Does everything for one file but print and write. Errors: throws file_error, std::bad_alloc.
+inspected_file inspect_file(std::string const& path, options const& asked, backend where) {
   std::error_code ignored;
   if (asked.out && std::filesystem::equivalent(path, *asked.out, ignored)) {
-    throw file_error{"--out would overwrite it"};
+    throw file_error{"--out would overwrite it; name another file"};
   }
-  tensor_file const tensor = read_tensor_file(path, asked);
+  tensor_file tensor = read_tensor_file(path, asked);
   round_trip_request const request{tensor.element,
                                    tensor.codec,
                                    tensor.tile.rows,
@@ -86,14 +94,15 @@ file_report inspect_file(std::string const& path, options const& asked, backend 
   bitsparse::status const done = round_trip(request, asked, where, result);
   if (!done.ok()) throw file_error{std::string{name_of(where)} + ": " + done.text()};
 
-  file_report report{};
-  report.file    = path;
-  report.element = tensor.element;
-  report.codec   = tensor.codec;
-  report.tile    = tensor.tile;
-  report.shape   = tensor.shape;
-  report.ran_on  = where;
-  report.values  = measure_values(
+  inspected_file inspected{};
+  file_report& report = inspected.report;
+  report.file         = path;
+  report.element      = tensor.element;
+  report.codec        = tensor.codec;
+  report.tile         = tensor.tile;
+  report.shape        = tensor.shape;
+  report.ran_on       = where;
+  report.values       = measure_values(
       tensor.element, tensor.dense.data(), tensor.dense.size() * 8 / value_bits_of(tensor.element));
   report.tiles              = measure_tiles(result.directory, tensor.shape, tensor.tile);
   report.dense_bytes        = tensor.dense.size();
@@ -102,13 +111,23 @@ file_report inspect_file(std::string const& path, options const& asked, backend 
   report.is_serialized      = tensor.is_serialized;
   report.same_values        = equal(result.restored, tensor.dense);
   if (tensor.is_serialized || asked.out) {
-    aligned_buffer const serialized = serialize(request, result);
-    report.same_serialized          = equal(serialized, tensor.serialized);
-    if (asked.out && report.exact()) {
-      write_file(*asked.out, tensor.is_serialized ? tensor.dense : serialized);
-    }
+    aligned_buffer serialized = serialize(request, result);
+    report.same_serialized    = equal(serialized, tensor.serialized);
+    inspected.output          = std::move(tensor.is_serialized ? tensor.dense : serialized);
   }
-  return report;
+  return inspected;
+}
+
+/// Calls operation(), and complains of what is wrong with --out. @return whether nothing is
+template <class Operation>
+bool with_output(std::string const& path, Operation operation) {
+  try {
+    operation();
+    return true;
+  } catch (file_error const& error) {
+    complain("--out " + printable(path), error.what());
+    return false;
+  }
 }
 
 /// One line on a terminal, which the next line replaces.
@@ -134,6 +153,7 @@ class progress {
 
 int inspect_files(options const& asked, backend where) {
   total_report total;
+  bool written = true;
   progress const line{asked.files.size()};
   for (std::size_t i = 0; i < asked.files.size(); ++i) {
     std::string const& path = asked.files[i];
@@ -141,13 +161,18 @@ int inspect_files(options const& asked, backend where) {
     ++total.num_files;
     line.show(i, path);
     try {
-      file_report const report = inspect_file(path, asked, where);
+      inspected_file const inspected = inspect_file(path, asked, where);
+      file_report const& report      = inspected.report;
       line.clear();
       print(asked.json ? to_json(report) : to_text(report));
       total.num_exact += report.exact();
       total.dense_bytes += report.dense_bytes;
       total.compressed_bytes += report.tiles.compressed_bytes;
       if (!report.exact()) complain(name, "did not come back exact");
+      if (asked.out && report.exact()) {
+        std::fflush(stdout);  // the report is out whatever becomes of the file
+        written = with_output(*asked.out, [&] { write_file(*asked.out, inspected.output); });
+      }
     } catch (file_error const& error) {
       line.clear();
       complain(name, error.what());
@@ -161,7 +186,7 @@ int inspect_files(options const& asked, backend where) {
     complain("standard output", "cannot write");
     return exit_failed;
   }
-  return total.num_exact == total.num_files ? exit_exact : exit_failed;
+  return written && total.num_exact == total.num_files ? exit_exact : exit_failed;
 }
 
 int run(std::vector<std::string> const& arguments) {
@@ -179,6 +204,7 @@ int run(std::vector<std::string> const& arguments) {
     return std::fflush(stdout) == 0 ? exit_exact : exit_failed;
   }
 
+  if (asked.out && !with_output(*asked.out, [&] { check_output(*asked.out); })) return exit_failed;
   char const* why_not = nullptr;
   bool const use_cuda = asked.backend != backend_choice::host && cuda_available(&why_not);
   if (asked.backend == backend_choice::cuda && !use_cuda) {

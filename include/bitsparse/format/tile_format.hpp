@@ -47,36 +47,10 @@ struct tile_format {
   static_assert(tile_bytes <= 16384, "bitsparse: a tile must be at most 16 KiB of dense data");
 };
 
-namespace detail {
-
+/// The tile to use unless there is a reason: 8 KiB of dense data, 32 rows of 256 bytes. Rows of 128
+/// bytes decompress more slowly (docs/tuning.md).
 template <class Element>
-struct default_tile;
-template <>
-struct default_tile<bf16> {
-  using type = tile_format<bf16, 64, 64>;
-};
-template <>
-struct default_tile<fp16> {
-  using type = tile_format<fp16, 64, 64>;
-};
-template <>
-struct default_tile<fp32> {
-  using type = tile_format<fp32, 32, 64>;
-};
-template <>
-struct default_tile<fp8_e4m3> {
-  using type = tile_format<fp8_e4m3, 64, 128>;
-};
-template <>
-struct default_tile<fp8_e5m2> {
-  using type = tile_format<fp8_e5m2, 64, 128>;
-};
-
-}  // namespace detail
-
-/// The tile to use unless there is a reason: 8 KiB of dense data.
-template <class Element>
-using default_format = typename detail::default_tile<Element>::type;
+using default_format = tile_format<Element, 32, 256 / sizeof(typename Element::bits_type)>;
 
 }  // namespace v0
 }  // namespace bitsparse

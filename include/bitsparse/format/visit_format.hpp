@@ -17,23 +17,23 @@ inline namespace v0 {
 template <class... Types>
 struct type_list {};
 
-/// The geometries that run-time dispatch knows: per element 8 KiB (the default, first), 4 KiB and
-/// 16 KiB tiles. Any other legal tile_format works as a template argument.
-using supported_formats = type_list<tile_format<bf16, 64, 64>,
-                                    tile_format<bf16, 32, 64>,
+/// The geometries that run-time dispatch knows: per element tiles of 32 rows of 256 bytes (the
+/// default, first), 64 of 128 and 64 of 256. Any other legal tile_format works as a template argument.
+using supported_formats = type_list<tile_format<bf16, 32, 128>,
+                                    tile_format<bf16, 64, 64>,
                                     tile_format<bf16, 64, 128>,
+                                    tile_format<fp16, 32, 128>,
                                     tile_format<fp16, 64, 64>,
-                                    tile_format<fp16, 32, 64>,
                                     tile_format<fp16, 64, 128>,
                                     tile_format<fp32, 32, 64>,
-                                    tile_format<fp32, 32, 32>,
+                                    tile_format<fp32, 64, 32>,
                                     tile_format<fp32, 64, 64>,
+                                    tile_format<fp8_e4m3, 32, 256>,
                                     tile_format<fp8_e4m3, 64, 128>,
-                                    tile_format<fp8_e4m3, 64, 64>,
-                                    tile_format<fp8_e4m3, 128, 128>,
+                                    tile_format<fp8_e4m3, 64, 256>,
+                                    tile_format<fp8_e5m2, 32, 256>,
                                     tile_format<fp8_e5m2, 64, 128>,
-                                    tile_format<fp8_e5m2, 64, 64>,
-                                    tile_format<fp8_e5m2, 128, 128>>;
+                                    tile_format<fp8_e5m2, 64, 256>>;
 
 using supported_codecs = type_list<codec::fast, codec::sign, codec::compact>;
 

@@ -150,26 +150,29 @@ TEST_CASE("decompress: random directories read and write nothing outside", "[dev
 TEST_CASE("decompress: encodings without a device decoder read as NaN and raise unsupported",
           "[device]") {
   using format = bs::default_format<bs::bf16>;
-  test_matrix<bs::bf16> source{64, 64};
-  source.assign(random_values<std::uint16_t>(4096, {value_range::window3, 0.1}, 3));
-  test_tensor<format> packed{64, 64};
+  constexpr std::uint64_t rows = format::rows, cols = format::cols;
+  test_matrix<bs::bf16> source{rows, cols};
+  source.assign(random_values<std::uint16_t>(format::values, {value_range::window3, 0.1}, 3));
+  test_tensor<format> packed{rows, cols};
   std::uint64_t needed = 0;
   REQUIRE(
       bs::host::compress<format, bs::codec::compact>(source.view(), packed.view(), needed).ok());
   REQUIRE(packed.tile(0).form() > bs::encoding::flat_sign);
-  device_tensor<format> tensor{64, 64, 8192};
+  device_tensor<format> tensor{rows, cols, format::tile_bytes};
   std::memcpy(tensor.directory().host().data(), packed.directory().data(), 8);
-  std::memcpy(tensor.payload().host().data(), packed.payload().data(), 8192);
+  std::memcpy(tensor.payload().host().data(), packed.payload().data(), format::tile_bytes);
   tensor.directory().upload();
   tensor.payload().upload();
-  device_buffer target{8192};
+  device_buffer target{format::tile_bytes};
   REQUIRE(bs::decompress(
-              tensor.view(), {reinterpret_cast<std::uint16_t*>(target.data()), 64, 64, 64}, nullptr)
+              tensor.view(),
+              {reinterpret_cast<std::uint16_t*>(target.data()), rows, cols, cols},
+              nullptr)
               .ok());
   auto const* const values = reinterpret_cast<std::uint16_t const*>(target.download().data());
   std::uint32_t nan        = 0;
-  for (int i = 0; i < 4096; ++i) nan += values[i] == bs::bf16::quiet_nan;
-  CHECK(nan == 4096);
+  for (std::uint32_t i = 0; i < format::values; ++i) nan += values[i] == bs::bf16::quiet_nan;
+  CHECK(nan == format::values);
   CHECK(tensor.state().conditions ==
         static_cast<std::uint32_t>(bs::device_condition::unsupported_encoding));
 }

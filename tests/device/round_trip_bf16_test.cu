@@ -9,7 +9,7 @@ using namespace bitsparse_test;
 
 TEMPLATE_TEST_CASE("device bf16: chunks equal the host codec's in every shape",
                    "[device]",
-                   (bs::tile_format<bs::bf16, 64, 64>),
+                   (bs::tile_format<bs::bf16, 32, 128>),
                    (bs::tile_format<bs::bf16, 64, 128>),
                    (bs::tile_format<bs::bf16, 16, 16>)) {
   check_shapes<TestType>();
@@ -17,7 +17,7 @@ TEMPLATE_TEST_CASE("device bf16: chunks equal the host codec's in every shape",
 
 TEMPLATE_TEST_CASE("device bf16: every bit pattern",
                    "[device]",
-                   (bs::tile_format<bs::bf16, 64, 64>),
+                   (bs::tile_format<bs::bf16, 32, 128>),
                    (bs::tile_format<bs::bf16, 64, 128>),
                    (bs::tile_format<bs::bf16, 16, 16>)) {
   check_patterns<TestType>(every_pattern<std::uint16_t>(16));
@@ -25,7 +25,7 @@ TEMPLATE_TEST_CASE("device bf16: every bit pattern",
 
 TEMPLATE_TEST_CASE("device bf16: every number and place of kept values",
                    "[device]",
-                   (bs::tile_format<bs::bf16, 64, 64>),
+                   (bs::tile_format<bs::bf16, 32, 128>),
                    (bs::tile_format<bs::bf16, 64, 128>),
                    (bs::tile_format<bs::bf16, 16, 16>)) {
   check_counts<TestType>();

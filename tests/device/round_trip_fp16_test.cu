@@ -9,24 +9,24 @@ using namespace bitsparse_test;
 
 TEMPLATE_TEST_CASE("device fp16: chunks equal the host codec's in every shape",
                    "[device]",
+                   (bs::tile_format<bs::fp16, 32, 128>),
                    (bs::tile_format<bs::fp16, 64, 64>),
-                   (bs::tile_format<bs::fp16, 32, 64>),
                    (bs::tile_format<bs::fp16, 24, 96>)) {
   check_shapes<TestType>();
 }
 
 TEMPLATE_TEST_CASE("device fp16: every bit pattern",
                    "[device]",
+                   (bs::tile_format<bs::fp16, 32, 128>),
                    (bs::tile_format<bs::fp16, 64, 64>),
-                   (bs::tile_format<bs::fp16, 32, 64>),
                    (bs::tile_format<bs::fp16, 24, 96>)) {
   check_patterns<TestType>(every_pattern<std::uint16_t>(16));
 }
 
 TEMPLATE_TEST_CASE("device fp16: every number and place of kept values",
                    "[device]",
+                   (bs::tile_format<bs::fp16, 32, 128>),
                    (bs::tile_format<bs::fp16, 64, 64>),
-                   (bs::tile_format<bs::fp16, 32, 64>),
                    (bs::tile_format<bs::fp16, 24, 96>)) {
   check_counts<TestType>();
   check_single_values<TestType>();

@@ -38,14 +38,13 @@ enum class tile_condition : std::uint32_t {
 ///     // ... a good place for other work, such as the tile before this one ...
 ///     decoder.open(fetched);
 ///     group.sync();
-///     tile_condition const condition = decoder.decode(tile);  // may synchronise the group
+///     tile_condition const condition = decoder.decode(tile);
 ///
 /// Shapes: a tile in either arrangement of tile_arrangement<Format, Threads>. Values outside the
 ///   valid rows x columns are unspecified. A tile that is not good is NaN in every value.
 /// Threads: all of the group call each member. fetch() touches no storage; open() does not
-///   synchronise; decode() does at most once, and not for every tile: do not rely on it. Before
-///   open() is called for another tile, or the storage is used for anything else, the caller
-///   synchronises the group.
+///   synchronise; decode() synchronises the group once, whatever the tile is. Before open() is called
+///   for another tile, or the storage is used for anything else, the caller synchronises the group.
 /// Storage: temp_storage in shared memory, 16-byte aligned.
 /// Guarantee: whatever the descriptor is, nothing is read outside chunk[0 ..
 ///   descriptor.chunk_units() * 16), and nothing is written outside the storage. The caller checks
@@ -63,6 +62,8 @@ class block_decoder {
   static constexpr std::uint32_t vectors_per_thread = arrangement::vectors_per_thread;
   static constexpr std::uint32_t values_per_thread  = arrangement::values_per_thread;
   static constexpr std::uint32_t word_rows          = detail::ceil_div(values_per_thread, 32u);
+  using rank_of_vectors = warp_rank<vectors_per_thread, vector_values<bits_type>>;
+  using rank_of_words   = warp_rank<word_rows, 32>;
   static constexpr std::uint32_t rest_words =
       detail::ceil_div<std::uint32_t>(Format::mask_words, Threads);
   static constexpr bits_type sign_bit = detail::sign_bit<typename Format::element>;
@@ -70,11 +71,12 @@ class block_decoder {
  public:
   struct temp_storage {
     alignas(16) std::byte chunk[Format::tile_bytes];
-    mask_storage<Format> mask;
+    mask_storage<Format> mask;  // behind the chunk: unpack_vector() reads past its end
+    unpack_table<bits_type> table;
     std::uint32_t warp_totals[thread_group<Threads>::num_warps];
     union {
-      typename warp_rank<vectors_per_thread>::temp_storage vectors;
-      typename warp_rank<word_rows>::temp_storage words;
+      typename rank_of_vectors::temp_storage vectors;
+      typename rank_of_words::temp_storage words;
     } rank;
   };
 
@@ -140,6 +142,7 @@ class block_decoder {
     condition_  = fetched.condition;
     if (condition_ != tile_condition::good || form_ == encoding::zero) return;
     if (form_ != encoding::dense) {
+      storage_.table.fill(group_.rank());
 #pragma unroll
       for (std::uint32_t i = 0; i < rest_words; ++i) {
         std::uint32_t const word = i * Threads + group_.rank();
@@ -165,8 +168,24 @@ class block_decoder {
 
   /// Expands the fetched chunk into vectors.
   __device__ __forceinline__ tile_condition decode(vectors& tile) {
-    if (fill(tile)) return condition_;
-    if (form_ == encoding::dense) {
+    std::uint32_t masks[vectors_per_thread], ranks[vectors_per_thread];
+    std::uint32_t sum = 0;
+    if (has_mask()) {
+#pragma unroll
+      for (std::uint32_t i = 0; i < vectors_per_thread; ++i) {
+        std::uint32_t const index = arrangement::vector_index(group_, i);
+        masks[i] = arrangement::is_vector(group_, i) ? storage_.mask.vector_bits(index) : 0;
+        ranks[i] = __popc(masks[i]);
+      }
+      sum = rank_of_vectors::exclusive(ranks, storage_.rank.vectors);
+    }
+    auto const* const from = kept_values() + before_warp(sum);
+    if (has_mask()) {
+#pragma unroll
+      for (std::uint32_t i = 0; i < vectors_per_thread; ++i) {
+        tile[i] = unpack_vector<bits_type>(masks[i], from + ranks[i], storage_.table);
+      }
+    } else if (!fill(tile)) {
 #pragma unroll
       for (std::uint32_t i = 0; i < vectors_per_thread; ++i) {
         std::uint32_t const index = arrangement::vector_index(group_, i);
@@ -181,54 +200,39 @@ class block_decoder {
           }
         }
       }
-      return condition_;
-    }
-    std::uint32_t masks[vectors_per_thread], ranks[vectors_per_thread];
-#pragma unroll
-    for (std::uint32_t i = 0; i < vectors_per_thread; ++i) {
-      std::uint32_t const index = arrangement::vector_index(group_, i);
-      masks[i] = arrangement::is_vector(group_, i) ? storage_.mask.vector_bits(index) : 0;
-      ranks[i] = __popc(masks[i]);
-    }
-    std::uint32_t const sum =
-        warp_rank<vectors_per_thread>::exclusive(ranks, storage_.rank.vectors);
-    auto const* const from = kept_values() + before_warp(sum);
-    if (fill(tile)) return condition_;  // the mask has not as many bits set as values are kept
-#pragma unroll
-    for (std::uint32_t i = 0; i < vectors_per_thread; ++i) {
-      tile[i] = unpack_vector<bits_type>(masks[i], from + ranks[i]);
     }
     return condition_;
   }
 
   /// Expands the fetched chunk into values, one per lane and step.
   __device__ __forceinline__ tile_condition decode(values& tile) {
-    if (fill(tile)) return condition_;
-    if (form_ == encoding::dense) {
+    std::uint32_t words[word_rows], ranks[word_rows];
+    std::uint32_t sum = 0;
+    if (has_mask()) {
+#pragma unroll
+      for (std::uint32_t row = 0; row < word_rows; ++row) {
+        std::uint32_t const word = 32 * row + group_.lane();
+        words[row]               = word < values_per_thread
+                                       ? storage_.mask.words[group_.warp() * values_per_thread + word]
+                                       : 0;
+        ranks[row]               = __popc(words[row]);
+      }
+      sum = rank_of_words::exclusive(ranks, storage_.rank.words);
+    }
+    auto const* const from = kept_values() + before_warp(sum);
+    if (has_mask()) {
+#pragma unroll
+      for (std::uint32_t i = 0; i < values_per_thread; ++i) {
+        std::uint32_t const word = __shfl_sync(0xffffffffu, words[i / 32], i % 32);
+        std::uint32_t const rank = __shfl_sync(0xffffffffu, ranks[i / 32], i % 32);
+        std::uint32_t const bit  = 1u << group_.lane();
+        tile[i] = word & bit ? from[rank + __popc(word & (bit - 1))] : bits_type{0};
+      }
+    } else if (!fill(tile)) {
 #pragma unroll
       for (std::uint32_t i = 0; i < values_per_thread; ++i) {
         tile[i] = dense_value(arrangement::value_index(group_, i));
       }
-      return condition_;
-    }
-    std::uint32_t words[word_rows], ranks[word_rows];
-#pragma unroll
-    for (std::uint32_t row = 0; row < word_rows; ++row) {
-      std::uint32_t const word = 32 * row + group_.lane();
-      words[row]               = word < values_per_thread
-                                     ? storage_.mask.words[group_.warp() * values_per_thread + word]
-                                     : 0;
-      ranks[row]               = __popc(words[row]);
-    }
-    std::uint32_t const sum = warp_rank<word_rows>::exclusive(ranks, storage_.rank.words);
-    auto const* const from  = kept_values() + before_warp(sum);
-    if (fill(tile)) return condition_;
-#pragma unroll
-    for (std::uint32_t i = 0; i < values_per_thread; ++i) {
-      std::uint32_t const word = __shfl_sync(0xffffffffu, words[i / 32], i % 32);
-      std::uint32_t const rank = __shfl_sync(0xffffffffu, ranks[i / 32], i % 32);
-      std::uint32_t const bit  = 1u << group_.lane();
-      tile[i]                  = word & bit ? from[rank + __popc(word & (bit - 1))] : bits_type{0};
     }
     return condition_;
   }
@@ -236,6 +240,10 @@ class block_decoder {
  private:
   __device__ __forceinline__ bits_type const* kept_values() const {
     return reinterpret_cast<bits_type const*>(storage_.chunk);
+  }
+
+  __device__ __forceinline__ bool has_mask() const {
+    return condition_ == tile_condition::good && form_ != encoding::zero && form_ != encoding::dense;
   }
 
   /// Whether this descriptor is one that an encoder writes for a tile of so many values.
@@ -270,7 +278,8 @@ class block_decoder {
     return true;
   }
 
-  /// Kept values of the warps before this one.
+  /// Kept values of the warps before this one. The tile is corrupt if its mask has not as many bits
+  /// set as values are kept.
   __device__ __forceinline__ std::uint32_t before_warp(std::uint32_t sum) {
     if (group_.lane() == 0) storage_.warp_totals[group_.warp()] = sum;
     group_.sync();
@@ -280,7 +289,7 @@ class block_decoder {
       if (warp == group_.warp()) before = all;
       all += storage_.warp_totals[warp];
     }
-    if (all != kept_) condition_ = tile_condition::corrupt;
+    if (has_mask() && all != kept_) condition_ = tile_condition::corrupt;
     return before;
   }
 

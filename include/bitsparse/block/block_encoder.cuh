@@ -64,6 +64,8 @@ class block_encoder {
   static constexpr std::uint32_t vectors_per_thread = arrangement::vectors_per_thread;
   static constexpr std::uint32_t values_per_thread  = arrangement::values_per_thread;
   static constexpr std::uint32_t word_rows          = detail::ceil_div(values_per_thread, 32u);
+  using rank_of_vectors = warp_rank<vectors_per_thread, vector_values<bits_type>>;
+  using rank_of_words   = warp_rank<word_rows, 32>;
   static constexpr std::uint32_t num_items =
       vectors_per_thread > word_rows ? vectors_per_thread : word_rows;
   static constexpr std::uint32_t sign_flag = 0x80000000u;
@@ -76,8 +78,8 @@ class block_encoder {
     mask_storage<Format> mask;
     std::uint32_t warp_totals[thread_group<Threads>::num_warps];  // kept values | sign_flag
     union {
-      typename warp_rank<vectors_per_thread>::temp_storage vectors;
-      typename warp_rank<word_rows>::temp_storage words;
+      typename rank_of_vectors::temp_storage vectors;
+      typename rank_of_words::temp_storage words;
     } rank;
   };
 
@@ -100,7 +102,7 @@ class block_encoder {
     }
     bool const any_sign = uses_sign && (any & broadcast_vector<bits_type>(sign_bit).x) != 0;
     std::uint32_t const sum =
-        warp_rank<vectors_per_thread>::exclusive(counts, storage_.rank.vectors);
+        rank_of_vectors::exclusive(counts, storage_.rank.vectors);
     return finish_plan(counts, sum, any_sign, valid_rows, valid_cols);
   }
 
@@ -124,7 +126,7 @@ class block_encoder {
       if (word < values_per_thread)
         storage_.mask.words[group_.warp() * values_per_thread + word] = words_[row];
     }
-    std::uint32_t const sum = warp_rank<word_rows>::exclusive(counts, storage_.rank.words);
+    std::uint32_t const sum = rank_of_words::exclusive(counts, storage_.rank.words);
     return finish_plan(counts, sum, uses_sign && (any & sign_bit) != 0, valid_rows, valid_cols);
   }
 

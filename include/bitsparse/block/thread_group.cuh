@@ -30,9 +30,14 @@ class thread_group {
   /// The first `Threads` threads of a one-dimensional block, on barrier 0 (that of __syncthreads).
   __device__ __forceinline__ thread_group() : thread_group(threadIdx.x, 0) {}
   /// @param rank this thread's index in the group, 0 .. Threads - 1
-  /// @param barrier a hardware barrier, 0 .. 15, that only this group uses
-  __device__ __forceinline__ thread_group(std::uint32_t rank, std::uint32_t barrier)
-      : rank_(rank), barrier_(barrier) {}
+  /// @param barrier a hardware barrier, 0 .. 15
+  /// @param barrier_threads how many threads meet at it: the group's alone, or those of several
+  ///   groups that take every step together, each with a tile of its own. A barrier number that is
+  ///   not known at compile time costs all 16, of which a multiprocessor has 64.
+  __device__ __forceinline__ thread_group(std::uint32_t rank,
+                                          std::uint32_t barrier,
+                                          std::uint32_t barrier_threads = Threads)
+      : rank_(rank), barrier_(barrier), barrier_threads_(barrier_threads) {}
 
   __device__ __forceinline__ std::uint32_t rank() const { return rank_; }
   __device__ __forceinline__ std::uint32_t lane() const { return rank_ % 32; }
@@ -44,13 +49,14 @@ class thread_group {
     if constexpr (Threads == 32) {
       __syncwarp();
     } else {
-      asm volatile("barrier.sync %0, %1;" ::"r"(barrier_), "n"(Threads) : "memory");
+      asm volatile("barrier.sync %0, %1;" ::"r"(barrier_), "r"(barrier_threads_) : "memory");
     }
   }
 
  private:
   std::uint32_t rank_;
   std::uint32_t barrier_;
+  std::uint32_t barrier_threads_;
 };
 
 }  // namespace v0

@@ -102,8 +102,9 @@ struct tile_arrangement {
     }
   }
 
-  /// Loads a tile, values outside the window as 0. Dense data is read once: it is the first to
-  /// leave the caches. Alignment: 16-byte rows. Threads: all of the group; no synchronisation.
+  /// Loads a tile, values outside the window as 0. With the default cache policy, as all accesses to
+  /// global memory here: loads that stream next to stores that do not cost 5 % (docs/tuning.md).
+  /// Alignment: 16-byte rows. Threads: all of the group; no synchronisation.
   __device__ static __forceinline__ void load(thread_group<Threads> group,
                                               tile_window<bits_type const> window,
                                               vectors& tile) {
@@ -117,7 +118,7 @@ struct tile_arrangement {
     if (interior) {
 #pragma unroll
       for (std::uint32_t i = 0; i < vectors_per_thread; ++i) {
-        if (is_vector(group, i)) tile[i] = __ldcs(reinterpret_cast<uint4 const*>(at[i]));
+        if (is_vector(group, i)) tile[i] = load_vector(at[i]);
       }
       return;
     }

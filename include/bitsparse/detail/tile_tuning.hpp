@@ -15,32 +15,58 @@ inline namespace v0 {
 
 /// The Tuning template axis of compress and decompress: speed only, never a byte.
 /// @tparam Threads per tile, a power of two from 32 to 256
-template <int Threads>
+/// @tparam Tiles per block of compress: they share one reservation of payload. Threads * Tiles is at
+///   most 1024, and their storage, somewhat more than the dense bytes of each, at most 48 KiB
+template <int Threads, int Tiles = 1>
 struct tile_tuning {
-  static constexpr int threads = Threads;
+  static constexpr int threads       = Threads;
+  static constexpr int tiles         = Tiles;
+  static constexpr int block_threads = Threads * Tiles;
+  static_assert(Tiles >= 1 && Tiles <= 32 && block_threads <= 1024,
+                "bitsparse: a block has 1 to 32 tiles and at most 1024 threads");
 };
 
 namespace detail {
 
-/// Four 16-byte vectors per thread: enough independent loads to hide latency, few enough registers
-/// for full occupancy.
-template <class Format>
-constexpr int default_threads() {
+/// Threads that hold so many 16-byte vectors of a tile each, in blocks of 128 or more threads.
+template <class Format, int Vectors>
+constexpr int threads_of_vectors() {
   int threads = 256;
-  while (threads > 32 && threads * 4 > static_cast<int>(Format::tile_bytes / 16)) threads /= 2;
+  while (threads > 32 && threads * Vectors > static_cast<int>(Format::tile_bytes / 16)) threads /= 2;
   return threads;
 }
 
-/// The second launch bound of a kernel that holds a tile as `Tile`. None for vectors, which leaves
-/// the compiler at 40 registers or fewer; 1 for values, which it would otherwise spill to keep an
-/// occupancy that buys nothing.
+template <class Format, int Vectors>
+using tuning_of_vectors =
+    tile_tuning<threads_of_vectors<Format, Vectors>(),
+                threads_of_vectors<Format, Vectors>() < 128
+                    ? 128 / threads_of_vectors<Format, Vectors>()
+                    : 1>;
+
+/// The second launch bounds. For up to eight vectors per thread: 1,024 threads per multiprocessor and
+/// 64 registers each in compress, 1,152 and 56 in decompress (docs/tuning.md). Else none: a thread that
+/// holds more, or values, would spill for an occupancy that buys nothing.
 template <class Tile>
-inline constexpr int min_blocks = sizeof(std::declval<Tile&>()[0]) == 16 ? 0 : 1;
+inline constexpr bool has_few_vectors =
+    sizeof(std::declval<Tile&>()[0]) == 16 && sizeof(Tile) <= 128;
+template <int BlockThreads, class Tile>
+inline constexpr int min_compress_blocks =
+    has_few_vectors<Tile> ? 1024 / BlockThreads : 1;
+template <int Threads, class Tile>
+inline constexpr int min_decompress_blocks =
+    !has_few_vectors<Tile> ? 1 : (Threads == 32 ? 32 : 1152 / Threads);
 
 }  // namespace detail
 
+/// Eight vectors per thread: what a thread does once per tile is shared by many values, and enough
+/// loads are in flight. Blocks of 128 threads, so two tiles of 8 KiB: one reservation per tile holds
+/// the whole kernel up (docs/tuning.md).
 template <class Format>
-using default_tuning = tile_tuning<detail::default_threads<Format>()>;
+using default_tuning = detail::tuning_of_vectors<Format, 8>;
+
+/// For rows that are not 16-byte aligned, where a register holds one value.
+template <class Format>
+using value_tuning = detail::tuning_of_vectors<Format, 4>;
 
 }  // namespace v0
 }  // namespace bitsparse

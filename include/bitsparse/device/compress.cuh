@@ -31,8 +31,62 @@ struct compress_params {
   typename Format::bits_type const* source;
   std::uint64_t ld;
   tile_grid<Format> grid;
+  std::uint32_t num_tiles;
   tile_descriptor* directory;
   Space space;
+};
+
+/// Finds room for the chunks of a block's tiles. Its members are called by all threads of the block;
+/// the first warp does the work.
+template <int Tiles, class Space>
+class block_placement {
+ public:
+  struct temp_storage {
+    tile_plan plans[Tiles];       // (Tiles,) of each group's tile
+    std::byte* addresses[Tiles];  // (Tiles,) of its chunk; null if it stores none
+    bool is_last;                 // whether Space::finish() is to be called
+  };
+
+  __device__ __forceinline__ block_placement(temp_storage& storage,
+                                             Space const& space,
+                                             std::uint32_t num_tiles)
+      : storage_(storage), space_(space), num_tiles_(num_tiles) {}
+
+  /// Takes room for all tiles at once; nothing waits for it yet. When the plans are stored.
+  __device__ __forceinline__ void reserve() {
+    if (threadIdx.x != 0) return;
+    std::uint32_t units = 0;
+#pragma unroll
+    for (int tile = 0; tile < Tiles; ++tile) units += storage_.plans[tile].chunk_units;
+    reserved_ = space_.reserve(units, num_tiles_);
+  }
+  /// Finds each tile's place in what was reserved, and writes its descriptor.
+  __device__ __forceinline__ void resolve(tile_descriptor* directory) {
+    if (threadIdx.x >= 32) return;
+    reserved_                = __shfl_sync(0xffffffffu, reserved_, 0);
+    unsigned long long first = Space::first_unit(reserved_);
+    bool const has_tile      = threadIdx.x < num_tiles_;
+    std::uint32_t const slot = has_tile ? threadIdx.x : 0;
+    tile_plan const plan     = storage_.plans[slot];
+    bool const has_chunk     = has_tile && plan.chunk_units != 0;
+    for (std::uint32_t tile = 0; tile < slot; ++tile) first += storage_.plans[tile].chunk_units;
+    if (has_chunk) first = space_.settle(first, plan.chunk_units);
+    __syncwarp();
+    if (threadIdx.x == 0) storage_.is_last = space_.is_last(reserved_, num_tiles_);
+    if (!has_tile) return;
+    reservation const place = has_chunk ? space_.resolve(first) : reservation{0, nullptr};
+    bool const is_lost      = has_chunk && place.chunk == nullptr;
+    directory[slot] =
+        is_lost ? tile_descriptor{encoding::lost, plan.kept, 0, 0}
+                : tile_descriptor{plan.form, plan.kept, plan.chunk_units, place.offset_units};
+    storage_.addresses[slot] = place.chunk;
+  }
+
+ private:
+  temp_storage& storage_;
+  Space const& space_;
+  std::uint32_t num_tiles_;
+  unsigned long long reserved_ = 0;  // the first warp's
 };
 
 /// Empties the tensor before the main kernel fills it.
@@ -42,41 +96,47 @@ __global__ void compress_prologue_kernel(Space const space) {
   space.reset();
 }
 
-/// One block per tile.
-/// @tparam Tile how the block holds it: tile_arrangement's vectors, or its values where rows are
+/// A block compresses Tuning::tiles tiles, each by a thread group, and takes room for all of them at
+/// once.
+/// @tparam Tile how a group holds its tile: tile_arrangement's vectors, or its values where rows are
 ///   not 16-byte aligned
 template <class Format, class Codec, class Tuning, class Tile, class Space>
-__global__ void __launch_bounds__(Tuning::threads, min_blocks<Tile>)
+__global__ void __launch_bounds__(Tuning::block_threads,
+                                  min_compress_blocks<Tuning::block_threads, Tile>)
     compress_kernel(compress_params<Format, Space> const params) {
   using encoder_type = block_encoder<Format, Codec, Tuning::threads>;
-  __shared__ typename encoder_type::temp_storage storage;
-  __shared__ std::byte* chunk;
-  thread_group<Tuning::threads> const group;
-  encoder_type encoder(storage, group);
+  __shared__ typename encoder_type::temp_storage storage[Tuning::tiles];
+  using placement_type = block_placement<Tuning::tiles, Space>;
+  __shared__ typename placement_type::temp_storage chunks;
+  std::uint32_t const slot = threadIdx.x / Tuning::threads;
+  thread_group<Tuning::threads> const group(
+      threadIdx.x % Tuning::threads, 0, Tuning::block_threads);
+  encoder_type encoder(storage[slot], group);
 
-  auto const at = params.grid.at(blockIdx.x);
+  std::uint32_t const first_tile = blockIdx.x * Tuning::tiles;
+  std::uint32_t const num_tiles =
+      min(params.num_tiles - first_tile, static_cast<std::uint32_t>(Tuning::tiles));
+  auto at = params.grid.at(first_tile + slot);
+  if (slot >= num_tiles) at.valid_rows = 0;
   Tile tile;
   encoder_type::arrangement::load(
       group,
       {tile_corner<Format>(params.source, params.ld, at), params.ld, at.valid_rows, at.valid_cols},
       tile);
-  wait_for_prologue();
   tile_plan const plan = encoder.plan(tile, at.valid_rows, at.valid_cols);
+  if (group.rank() == 0) chunks.plans[slot] = plan;
+  __syncthreads();
 
-  reservation place{};
-  if (group.rank() == 0) place = params.space.reserve(plan.chunk_units);
+  wait_for_prologue();
+  placement_type placement(chunks, params.space, num_tiles);
+  placement.reserve();
   if (plan.chunk_units != 0) encoder.stage(tile);  // while the reservation is on its way
-  if (group.rank() == 0) {
-    if (plan.chunk_units != 0) place = params.space.resolve(place);
-    bool const is_lost = plan.chunk_units != 0 && place.chunk == nullptr;
-    chunk              = place.chunk;
-    params.directory[blockIdx.x] =
-        is_lost ? tile_descriptor{encoding::lost, plan.kept, 0, 0}
-                : tile_descriptor{plan.form, plan.kept, plan.chunk_units, place.offset_units};
+  placement.resolve(params.directory + first_tile);
+  __syncthreads();
+  if (plan.chunk_units != 0 && chunks.addresses[slot] != nullptr) {
+    encoder.store(chunks.addresses[slot]);
   }
-  if (plan.chunk_units == 0) return;
-  group.sync();
-  if (chunk != nullptr) encoder.store(chunk);
+  if (chunks.is_last) Space::finish(params.space);
 }
 
 /// Prologue and main kernel over any address space. The arguments are checked.
@@ -85,19 +145,31 @@ status launch_compress(const_matrix_view<typename Format::element> source,
                        tile_descriptor* directory,
                        Space const& space,
                        cudaStream_t stream) {
-  using tuning      = std::conditional_t<std::is_void_v<Tuning>, default_tuning<Format>, Tuning>;
-  using arrangement = tile_arrangement<Format, tuning::threads>;
+  constexpr bool is_default = std::is_void_v<Tuning>;
+  using of_vectors = std::conditional_t<is_default, default_tuning<Format>, Tuning>;
+  using of_values  = std::conditional_t<is_default, value_tuning<Format>, Tuning>;
+  using vectors    = typename tile_arrangement<Format, of_vectors::threads>::vectors;
+  using values     = typename tile_arrangement<Format, of_values::threads>::values;
+  if (!space.admits(Format::tile_units * (of_vectors::tiles > of_values::tiles
+                                              ? of_vectors::tiles
+                                              : of_values::tiles))) {
+    return {status_code::invalid_argument,
+            "compress: a slab is smaller than what a block of this tuning can reserve at once; take "
+            "fewer tiles per block or larger slabs"};
+  }
   status const begun =
       launch(compress_prologue_kernel<Space>, 1, Space::prologue_threads, space, stream);
   auto const tiles = static_cast<std::uint32_t>(num_tiles<Format>(source.rows, source.cols));
   if (!begun.ok() || tiles == 0) return begun;
   compress_params<Format, Space> const params{
-      source.data, source.ld, {source.rows, source.cols}, directory, space};
-  auto* const kernel =
-      has_vector_rows(source)
-          ? compress_kernel<Format, Codec, tuning, typename arrangement::vectors, Space>
-          : compress_kernel<Format, Codec, tuning, typename arrangement::values, Space>;
-  return launch(kernel, tiles, tuning::threads, params, stream, launch_order::overlaps);
+      source.data, source.ld, {source.rows, source.cols}, tiles, directory, space};
+  auto const run = [&](auto* kernel, auto tuning) {
+    std::uint32_t const blocks = ceil_div<std::uint32_t>(tiles, tuning.tiles);
+    return launch(kernel, blocks, tuning.block_threads, params, stream, launch_order::overlaps);
+  };
+  return has_vector_rows(source)
+             ? run(compress_kernel<Format, Codec, of_vectors, vectors, Space>, of_vectors{})
+             : run(compress_kernel<Format, Codec, of_values, values, Space>, of_values{});
 }
 
 }  // namespace detail

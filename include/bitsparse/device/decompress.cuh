@@ -46,12 +46,12 @@ static_assert(static_cast<int>(tile_condition::lost) ==
 /// One block per tile.
 /// @tparam Tile how the block holds it: tile_arrangement's vectors, or its values where rows are
 ///   not 16-byte aligned
-template <class Format, class Tuning, class Tile, class Space>
-__global__ void __launch_bounds__(Tuning::threads, min_blocks<Tile>)
+template <class Format, int Threads, class Tile, class Space>
+__global__ void __launch_bounds__(Threads, min_decompress_blocks<Threads, Tile>)
     decompress_kernel(decompress_params<Format, Space> const params) {
-  using decoder_type = block_decoder<Format, Tuning::threads>;
+  using decoder_type = block_decoder<Format, Threads>;
   __shared__ typename decoder_type::temp_storage storage;
-  thread_group<Tuning::threads> const group;
+  thread_group<Threads> const group;
   decoder_type decoder(storage, group);
 
   auto const at              = params.grid.at(blockIdx.x);
@@ -81,16 +81,21 @@ status launch_decompress(tile_descriptor const* directory,
                          Space const& space,
                          matrix_view<typename Format::element> target,
                          cudaStream_t stream) {
-  using tuning      = std::conditional_t<std::is_void_v<Tuning>, default_tuning<Format>, Tuning>;
-  using arrangement = tile_arrangement<Format, tuning::threads>;
-  auto const tiles  = static_cast<std::uint32_t>(num_tiles<Format>(target.rows, target.cols));
+  constexpr bool is_default = std::is_void_v<Tuning>;
+  using of_vectors = std::conditional_t<is_default, default_tuning<Format>, Tuning>;
+  using of_values  = std::conditional_t<is_default, value_tuning<Format>, Tuning>;
+  using vectors    = typename tile_arrangement<Format, of_vectors::threads>::vectors;
+  using values     = typename tile_arrangement<Format, of_values::threads>::values;
+  auto const tiles = static_cast<std::uint32_t>(num_tiles<Format>(target.rows, target.cols));
   if (tiles == 0) return {};
   decompress_params<Format, Space> const params{
       target.data, target.ld, {target.rows, target.cols}, directory, space};
-  auto* const kernel = has_vector_rows<typename Format::element>(target)
-                           ? decompress_kernel<Format, tuning, typename arrangement::vectors, Space>
-                           : decompress_kernel<Format, tuning, typename arrangement::values, Space>;
-  return launch(kernel, tiles, tuning::threads, params, stream);
+  if (has_vector_rows<typename Format::element>(target)) {
+    auto* const kernel = decompress_kernel<Format, of_vectors::threads, vectors, Space>;
+    return launch(kernel, tiles, of_vectors::threads, params, stream);
+  }
+  auto* const kernel = decompress_kernel<Format, of_values::threads, values, Space>;
+  return launch(kernel, tiles, of_values::threads, params, stream);
 }
 
 }  // namespace detail

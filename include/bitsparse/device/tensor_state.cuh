@@ -155,26 +155,44 @@ struct buffer_space {
         capacity_units(tensor.payload_bytes / unit_bytes),
         state(tensor.state) {}
 
+  /// Whether so many units may be reserved at once.
+  constexpr bool admits(std::uint32_t /*units*/) const { return true; }
+
 #if defined(__CUDACC__)
   /// Empties the payload. Threads: the prologue's.
   __device__ __forceinline__ void reset() const {
     if (threadIdx.x == 0) state->cursor_units = 0;
   }
-  /// Takes units for a tile's chunk, or raises capacity_exceeded if they do not fit. Threads: one
-  /// per tile, with 0 units for a tile that has no chunk.
-  __device__ __forceinline__ reservation reserve(std::uint32_t units) const {
-    if (units == 0) return {0, nullptr};
-    unsigned long long const offset =
-        atomicAdd(&state->cursor_units, static_cast<unsigned long long>(units));
-    if (offset + units <= capacity_units) return {offset, payload + offset * unit_bytes};
-    atomicMax(&state->needed_units, offset + units);
+  /// Takes units in a row for the chunks of some tiles, possibly none. settle() and resolve() are to
+  /// follow for each chunk. Threads: one per block.
+  /// @return where they begin: see first_unit()
+  __device__ __forceinline__ unsigned long long reserve(std::uint32_t units,
+                                                        std::uint32_t /*tiles*/) const {
+    return units == 0 ? 0
+                      : atomicAdd(&state->cursor_units, static_cast<unsigned long long>(units));
+  }
+  __device__ __forceinline__ static unsigned long long first_unit(unsigned long long reserved) {
+    return reserved;
+  }
+  /// Where a chunk begins that was reserved at \p first, or past the end with capacity_exceeded
+  /// raised. Threads: one per tile that has a chunk.
+  __device__ __forceinline__ unsigned long long settle(unsigned long long first,
+                                                       std::uint32_t units) const {
+    if (first + units <= capacity_units) return first;
+    atomicMax(&state->needed_units, first + units);
     raise(device_condition::capacity_exceeded);
-    return {0, nullptr};
+    return capacity_units;
   }
-  /// Says where a reservation lies; a plain buffer knows at once.
-  __device__ __forceinline__ reservation resolve(reservation place) const {
-    return place;
+  /// Says where a settled chunk lies. Threads: one per tile that has a chunk.
+  __device__ __forceinline__ reservation resolve(unsigned long long first) const {
+    return {first, first < capacity_units ? payload + first * unit_bytes : nullptr};
   }
+  /// Whether the block is to call finish() at its end: never.
+  __device__ __forceinline__ bool is_last(unsigned long long /*reserved*/,
+                                          std::uint32_t /*tiles*/) const {
+    return false;
+  }
+  __device__ __forceinline__ static void finish(buffer_space const& /*space*/) {}
   /// Finds a tile's chunk. Threads: any.
   __device__ __forceinline__ located_chunk locate(tile_descriptor descriptor) const {
     bool const lies_inside = descriptor.offset_units() + descriptor.chunk_units() <= capacity_units;

@@ -45,13 +45,15 @@ __device__ __forceinline__ std::uint32_t vector_mask(uint4 const& vector) {
     }
     mask = (mask + (mask >> 15)) & 0xffu;
   } else {
+    // 128 of every byte that is not 0, times the bit's weight, in one dot product per word.
+    std::uint32_t halves[2] = {};
 #pragma unroll
-    for (int w = 3; w >= 0; --w) {
-      // Bit 7 of every byte that is not 0; the product gathers bits 7, 15, 23, 31 at 28 .. 31.
+    for (int w = 0; w < 4; ++w) {
       std::uint32_t const flags =
           (((words[w] & 0x7f7f7f7fu) + 0x7f7f7f7fu) | words[w]) & 0x80808080u;
-      mask = __funnelshift_l(flags * 0x00204081u, mask, 4);
+      halves[w / 2] = __dp4a(flags, w % 2 == 0 ? 0x08040201u : 0x80402010u, halves[w / 2]);
     }
+    mask = (halves[0] >> 7) + (halves[1] << 1);
   }
   return mask;
 }

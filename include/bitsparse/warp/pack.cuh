@@ -15,59 +15,74 @@ inline namespace v0 {
 
 namespace detail {
 
-/// If \p take is not 0, stores a value at the shared-memory address and advances it.
-///
-/// Written in PTX because the compiler makes two instructions of the conditional advance.
+// Written in PTX, because the compiler makes two instructions of a conditional advance and copies
+// the address for each; a word at a time, because it shares the work between its values.
+
+/// Stores the values of a word whose mask bit is set at the shared-memory address, one after the
+/// other, and advances it.
+/// @param mask bit j for value j; bits above are ignored
 template <class Bits>
-__device__ __forceinline__ void store_next(std::uint32_t& address, Bits value, std::uint32_t take) {
+__device__ __forceinline__ void pack_word(std::uint32_t& address,
+                                          std::uint32_t word,
+                                          std::uint32_t mask) {
   if constexpr (sizeof(Bits) == 1) {
     asm volatile(
-        "{.reg .pred p; setp.ne.u32 p, %2, 0; @p st.shared.u8 [%0], %1; @p add.u32 %0, %0, 1;}"
+        "{.reg .pred p0, p1, p2, p3; .reg .b32 m, b1, b2, b3;"
+        "and.b32 m, %2, 1; setp.ne.u32 p0, m, 0; and.b32 m, %2, 2; setp.ne.u32 p1, m, 0;"
+        "and.b32 m, %2, 4; setp.ne.u32 p2, m, 0; and.b32 m, %2, 8; setp.ne.u32 p3, m, 0;"
+        "shr.u32 b1, %1, 8; shr.u32 b2, %1, 16; shr.u32 b3, %1, 24;"
+        "@p0 st.shared.u8 [%0], %1; @p0 add.u32 %0, %0, 1;"
+        "@p1 st.shared.u8 [%0], b1; @p1 add.u32 %0, %0, 1;"
+        "@p2 st.shared.u8 [%0], b2; @p2 add.u32 %0, %0, 1;"
+        "@p3 st.shared.u8 [%0], b3; @p3 add.u32 %0, %0, 1;}"
         : "+r"(address)
-        : "r"(static_cast<std::uint32_t>(value)), "r"(take)
+        : "r"(word), "r"(mask)
         : "memory");
   } else if constexpr (sizeof(Bits) == 2) {
     asm volatile(
-        "{.reg .pred p; setp.ne.u32 p, %2, 0; @p st.shared.u16 [%0], %1; @p add.u32 %0, %0, 2;}"
+        "{.reg .pred p0, p1; .reg .b32 m; .reg .b16 b0, b1;"
+        "and.b32 m, %2, 1; setp.ne.u32 p0, m, 0; and.b32 m, %2, 2; setp.ne.u32 p1, m, 0;"
+        "mov.b32 {b0, b1}, %1;"
+        "@p0 st.shared.u16 [%0], b0; @p0 add.u32 %0, %0, 2;"
+        "@p1 st.shared.u16 [%0], b1; @p1 add.u32 %0, %0, 2;}"
         : "+r"(address)
-        : "h"(value), "r"(take)
+        : "r"(word), "r"(mask)
         : "memory");
   } else {
     asm volatile(
-        "{.reg .pred p; setp.ne.u32 p, %2, 0; @p st.shared.u32 [%0], %1; @p add.u32 %0, %0, 4;}"
+        "{.reg .pred p0; .reg .b32 m; and.b32 m, %2, 1; setp.ne.u32 p0, m, 0;"
+        "@p0 st.shared.u32 [%0], %1; @p0 add.u32 %0, %0, 4;}"
         : "+r"(address)
-        : "r"(value), "r"(take)
+        : "r"(word), "r"(mask)
         : "memory");
   }
 }
 
-/// If \p take is not 0, loads the value at the shared-memory address and advances it; else 0.
+/// The word whose values are the next ones from the shared-memory address where the mask bit is set,
+/// and 0 elsewhere; advances the address. 2- and 4-byte values.
 template <class Bits>
-__device__ __forceinline__ Bits load_next(std::uint32_t& address, std::uint32_t take) {
-  std::uint32_t value;
-  if constexpr (sizeof(Bits) == 1) {
+__device__ __forceinline__ std::uint32_t unpack_word(std::uint32_t& address, std::uint32_t mask) {
+  std::uint32_t word;
+  if constexpr (sizeof(Bits) == 2) {
     asm volatile(
-        "{.reg .pred p; setp.ne.u32 p, %2, 0; mov.u32 %1, 0; @p ld.shared.u8 %1, [%0]; @p add.u32 "
-        "%0, %0, 1;}"
-        : "+r"(address), "=&r"(value)
-        : "r"(take)
-        : "memory");
-  } else if constexpr (sizeof(Bits) == 2) {
-    asm volatile(
-        "{.reg .pred p; setp.ne.u32 p, %2, 0; mov.u32 %1, 0; @p ld.shared.u16 %1, [%0]; @p add.u32 "
-        "%0, %0, 2;}"
-        : "+r"(address), "=&r"(value)
-        : "r"(take)
+        "{.reg .pred p0, p1; .reg .b32 m; .reg .b16 b0, b1;"
+        "and.b32 m, %2, 1; setp.ne.u32 p0, m, 0; and.b32 m, %2, 2; setp.ne.u32 p1, m, 0;"
+        "mov.u16 b0, 0; mov.u16 b1, 0;"
+        "@p0 ld.shared.u16 b0, [%0]; @p0 add.u32 %0, %0, 2;"
+        "@p1 ld.shared.u16 b1, [%0]; @p1 add.u32 %0, %0, 2;"
+        "mov.b32 %1, {b0, b1};}"
+        : "+r"(address), "=&r"(word)
+        : "r"(mask)
         : "memory");
   } else {
     asm volatile(
-        "{.reg .pred p; setp.ne.u32 p, %2, 0; mov.u32 %1, 0; @p ld.shared.u32 %1, [%0]; @p add.u32 "
-        "%0, %0, 4;}"
-        : "+r"(address), "=&r"(value)
-        : "r"(take)
+        "{.reg .pred p0; .reg .b32 m; and.b32 m, %2, 1; setp.ne.u32 p0, m, 0;"
+        "mov.u32 %1, 0; @p0 ld.shared.u32 %1, [%0]; @p0 add.u32 %0, %0, 4;}"
+        : "+r"(address), "=&r"(word)
+        : "r"(mask)
         : "memory");
   }
-  return static_cast<Bits>(value);
+  return word;
 }
 
 }  // namespace detail
@@ -76,24 +91,67 @@ __device__ __forceinline__ Bits load_next(std::uint32_t& address, std::uint32_t 
 /// Shapes: target, in shared memory, has room for popc(mask) values. Threads: any.
 template <class Bits>
 __device__ __forceinline__ void pack_vector(uint4 const& vector, std::uint32_t mask, Bits* target) {
+  constexpr std::uint32_t per = 4 / sizeof(Bits);
   auto address = static_cast<std::uint32_t>(__cvta_generic_to_shared(target));
-#pragma unroll
-  for (std::uint32_t j = 0; j < vector_values<Bits>; ++j) {
-    detail::store_next(address, vector_value<Bits>(vector, j), mask & 1u << j);
-  }
+  detail::pack_word<Bits>(address, vector.x, mask);
+  detail::pack_word<Bits>(address, vector.y, mask >> per);
+  detail::pack_word<Bits>(address, vector.z, mask >> 2 * per);
+  detail::pack_word<Bits>(address, vector.w, mask >> 3 * per);
 }
 
-/// The vector whose value j is the next of \p source where mask bit j is set, and 0 elsewhere.
-/// Shapes: source, in shared memory, has popc(mask) values. Threads: any.
+/// What unpack_vector() looks up, in shared memory: for 1-byte values, by the 4 mask bits of a word, a
+/// byte selector and, in the high half, the number of bits set. Others need none.
 template <class Bits>
-__device__ __forceinline__ uint4 unpack_vector(std::uint32_t mask, Bits const* source) {
-  auto address = static_cast<std::uint32_t>(__cvta_generic_to_shared(source));
-  uint4 vector{0, 0, 0, 0};
-#pragma unroll
-  for (std::uint32_t j = 0; j < vector_values<Bits>; ++j) {
-    or_vector_value(vector, j, detail::load_next<Bits>(address, mask & 1u << j));
+struct unpack_table {
+  __device__ __forceinline__ void fill(std::uint32_t /*thread*/) {}
+};
+template <>
+struct unpack_table<std::uint8_t> {
+  std::uint32_t entries[16];
+
+  /// Threads: at least 16, numbered from 0; the caller synchronises before the table is used.
+  __device__ __forceinline__ void fill(std::uint32_t thread) {
+    // Nibble j of the selector: how many bits below j are set, plus 4, a zero byte, where bit j is
+    // not. One product adds the bits up for all nibbles.
+    std::uint32_t const bits =  // bit j at nibble j
+        (thread & 1) | (thread & 2) << 3 | (thread & 4) << 6 | (thread & 8) << 9;
+    std::uint32_t const selector = bits * (0x1110u - 4u) + 0x4444u;
+    if (thread < 16) entries[thread] = (selector & 0xffffu) | __popc(thread) << 16;
   }
-  return vector;
+};
+
+/// The vector whose value j is the next of \p source where mask bit j is set, and 0 elsewhere.
+/// Shapes: source, in shared memory, has popc(mask) values; 1-byte values: it is followed by 7 more
+///   bytes that may be read. Threads: any.
+template <class Bits>
+__device__ __forceinline__ uint4 unpack_vector(std::uint32_t mask,
+                                               Bits const* source,
+                                               unpack_table<Bits> const& table) {
+  std::uint32_t words[4];
+  if constexpr (sizeof(Bits) == 1) {
+    auto address = static_cast<std::uint32_t>(__cvta_generic_to_shared(source));
+#pragma unroll
+    for (int w = 0; w < 4; ++w) {
+      std::uint32_t const entry = table.entries[mask >> 4 * w & 0xfu];
+      std::uint32_t low, high;  // the 8 bytes from the word that the next value is in
+      asm volatile("ld.shared.u32 %0, [%2]; ld.shared.u32 %1, [%2 + 4];"
+                   : "=&r"(low), "=r"(high)
+                   : "r"(address & ~3u));
+      // Not __byte_perm(), which masks the selector first.
+      asm("prmt.b32 %0, %1, 0, %2;"
+          : "=r"(words[w])
+          : "r"(__funnelshift_r(low, high, address * 8)), "r"(entry));
+      address += entry >> 16;
+    }
+  } else {
+    constexpr std::uint32_t per = 4 / sizeof(Bits);
+    auto address = static_cast<std::uint32_t>(__cvta_generic_to_shared(source));
+#pragma unroll
+    for (std::uint32_t w = 0; w < 4; ++w) {
+      words[w] = detail::unpack_word<Bits>(address, mask >> w * per);
+    }
+  }
+  return {words[0], words[1], words[2], words[3]};
 }
 
 }  // namespace v0

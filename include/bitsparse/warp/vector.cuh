@@ -16,6 +16,17 @@ inline namespace v0 {
 template <class Bits>
 inline constexpr std::uint32_t vector_values = 16 / sizeof(Bits);
 
+/// Loads a vector from global memory. volatile: the compiler must not move a load behind others to
+/// where its value is used.
+/// Alignment: 16 bytes. Threads: any.
+__device__ __forceinline__ uint4 load_vector(void const* from) {
+  uint4 vector;
+  asm volatile("ld.global.v4.u32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(vector.x), "=r"(vector.y), "=r"(vector.z), "=r"(vector.w)
+               : "l"(from));
+  return vector;
+}
+
 /// Value j of a vector. With j known at compile time this is at most one instruction.
 template <class Bits>
 __device__ __forceinline__ Bits vector_value(uint4 const& vector, std::uint32_t j) {

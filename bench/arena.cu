@@ -3,8 +3,9 @@
 /// @file
 /// What does the arena cost against a plain buffer, and which slab size is best?
 ///
-/// Names: compress|decompress/buffer|arena|host_<share>/zeros:<share>, where host_<share> has so large a share of its
-/// slabs in mapped host memory; slabs/<KiB>, twelve layers of a trained ReLU² network's densities, compressed and
+/// Names: compress|recompress|decompress/arena|host_<share>/zeros:<share>, where compress finds the tensor empty and
+/// recompress full, so that it gives its slabs back first, and host_<share> has so large a share of its slabs in mapped
+/// host memory; slabs/<KiB>, twelve layers of a trained ReLU² network's densities, compressed and
 /// consumed; take_give/<blocks>, free-list throughput.
 /// Counters: dense_GBps; relative, the plain buffer's time over this one's, measured alternately; held, slab bytes over
 /// chunk bytes; million_per_s, slabs taken and given back.
@@ -13,6 +14,7 @@
 #include <cstdio>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <benchmark/benchmark.h>
@@ -95,14 +97,19 @@ class both {
         "cudaMemcpy");
     return content;
   }
-  template <class Work>
-  double milliseconds(Work work) {
+  void release_arena(int i) { require(bs::release(tensors_[i]->view(), nullptr)); }
+  /// Of one work(i), after prepare(i) for all tensors, which is not counted.
+  template <class Prepare, class Work>
+  double milliseconds(Prepare prepare, Work work) {
+    for (int i = 0; i < count; ++i) prepare(i);
+    // While this runs, the host enqueues what is timed.
+    bench::require_cuda(cudaMemsetAsync(restored_[0].as<void>(), 0, dense_bytes), "cudaMemsetAsync");
     return timer_.milliseconds(
                [&] {
-                 for (int i = 0; i < 2 * count; ++i) work(i % count);
+                 for (int i = 0; i < count; ++i) work(i);
                },
                nullptr) /
-           (2 * count);
+           count;
   }
 
  private:
@@ -119,15 +126,25 @@ class both {
   bench::event_timer timer_;
 };
 
+enum class operation { compress, recompress, decompress };
+
 /// The buffer and the arena alternately; the arena's time is the iteration's.
-void run_both(benchmark::State& state, bool is_compress, double zeros, double host_share) {
+void run_both(benchmark::State& state, operation what, double zeros, double host_share) {
   both subject(zeros, host_share);
+  auto const nothing = [](int) {};
+  auto const release = [&](int i) { subject.release_arena(i); };
   double buffer_ms = 0, arena_ms = 0;
   for (auto _ : state) {
-    buffer_ms += subject.milliseconds(
-        [&](int i) { is_compress ? subject.compress_buffer(i) : subject.decompress_buffer(i); });
-    double const ms = subject.milliseconds(
-        [&](int i) { is_compress ? subject.compress_arena(i) : subject.decompress_arena(i); });
+    double ms = 0;
+    if (what == operation::decompress) {
+      buffer_ms += subject.milliseconds(nothing, [&](int i) { subject.decompress_buffer(i); });
+      ms = subject.milliseconds(nothing, [&](int i) { subject.decompress_arena(i); });
+    } else {
+      auto const compress = [&](int i) { subject.compress_arena(i); };
+      buffer_ms += subject.milliseconds(nothing, [&](int i) { subject.compress_buffer(i); });
+      ms = what == operation::compress ? subject.milliseconds(release, compress)
+                                       : subject.milliseconds(nothing, compress);
+    }
     arena_ms += ms;
     state.SetIterationTime(ms / 1e3);
   }
@@ -193,8 +210,7 @@ __global__ void take_give_kernel(bs::arena_view const arena, int times) {
     std::uint32_t const slab = arena.take();
     if (slab == bs::arena_view::no_slab) continue;
     arena.put(0, atomicAdd(&arena.state->given[0], 1ull), slab);
-    __threadfence();
-    atomicAdd(&arena.state->available[0], 1);
+    arena.announce(0, 1);
   }
 }
 
@@ -223,20 +239,23 @@ void add(std::string const& name, Run run) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  std::pair<char const*, operation> const operations[] = {{"compress", operation::compress},
+                                                          {"recompress", operation::recompress},
+                                                          {"decompress", operation::decompress}};
   for (double const zeros : {0.5, 0.9}) {
     std::string const share = zeros == 0.5 ? "0.50" : "0.90";
-    for (bool const is_compress : {true, false}) {
-      std::string const what = is_compress ? "compress" : "decompress";
-      add(what + "/arena/zeros:" + share,
-          [=](benchmark::State& state) { run_both(state, is_compress, zeros, 0); });
+    for (auto const& [name, what] : operations) {
+      add(std::string(name) + "/arena/zeros:" + share,
+          [what = what, zeros](benchmark::State& state) { run_both(state, what, zeros, 0); });
     }
   }
   for (double const host : {0.01, 0.1, 1.0}) {
     std::string const percent = std::to_string(static_cast<int>(host * 100 + 0.5));
-    add("compress/host_" + percent + "/zeros:0.90",
-        [=](benchmark::State& state) { run_both(state, true, 0.9, host); });
-    add("decompress/host_" + percent + "/zeros:0.90",
-        [=](benchmark::State& state) { run_both(state, false, 0.9, host); });
+    for (auto const& [name, what] : operations) {
+      if (what == operation::recompress) continue;
+      add(std::string(name) + "/host_" + percent + "/zeros:0.90",
+          [what = what, host](benchmark::State& state) { run_both(state, what, 0.9, host); });
+    }
   }
   for (std::uint64_t const kib : {32, 64, 128, 256, 512, 1024, 4096}) {
     add("slabs/" + std::to_string(kib) + "KiB",

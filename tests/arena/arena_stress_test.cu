@@ -57,7 +57,9 @@ __global__ void hog_kernel(int const volatile* stop) {
 
 TEST_CASE("arena: 10,000 random operations on four streams keep every slab's account", "[arena]") {
   constexpr int num_tensors = 12;
-  guarded_arena arena{num_tensors * 3, num_tensors * 6, slab_bytes};
+  // So few that device slabs run out; so many that all are taken ahead; and between the two.
+  std::uint32_t const num_device_slabs = GENERATE(num_tensors * 3, 400, 110);
+  guarded_arena arena{num_device_slabs, num_tensors * 6, slab_bytes};
   device_array<unsigned long long> mismatches(1);
   cudaStream_t streams[4];
   for (auto& stream : streams)
@@ -104,9 +106,40 @@ TEST_CASE("arena: 10,000 random operations on four streams keep every slab's acc
   CHECK(all_ok);
   CHECK(mismatches.read() == 0);
   CHECK(arena.state().conditions == 0);
-  CHECK(arena.state().spilled > 0);
+  CHECK((arena.state().spilled > 0) == (num_device_slabs == num_tensors * 3));
   CHECK(arena.guards_intact());
   for (auto& stream : streams) cudaStreamDestroy(stream);
+}
+
+TEST_CASE("arena: a tensor of many more slabs than are taken ahead", "[arena]") {
+  constexpr std::uint64_t rows = 4096, cols = 4096, values = rows * cols;
+  // All slabs are taken ahead; only the first ones; none.
+  std::uint32_t const num_slabs = GENERATE(1400, 900, 60);
+  guarded_arena arena{num_slabs, 1400, slab_bytes};
+  bs::compressed_tensor<format> tensor(arena.view(), rows, cols);
+  device_array<bits_type> dense{values}, restored{values};
+  device_array<unsigned long long> mismatches(1);
+  bool all_ok = true;
+  for (unsigned i = 0; i < 40; ++i) {
+    make_values_kernel<<<512, 256>>>(dense.data(), values, i, i * 7 % 101);
+    (void)cudaMemsetAsync(restored.data(), 0xa5, values * 2);
+    all_ok =
+        all_ok &&
+        bs::compress<bs::codec::sign>(
+            bs::const_matrix_view<bs::bf16>{dense.data(), rows, cols, cols}, tensor.view(), nullptr)
+            .ok() &&
+        bs::decompress(tensor.view(), {restored.data(), rows, cols, cols}, nullptr).ok();
+    compare_kernel<<<512, 256>>>(dense.data(), restored.data(), values, mismatches.data());
+    if (i % 3 == 1) all_ok = all_ok && bs::release(tensor.view(), nullptr).ok();
+  }
+  CHECK(all_ok);
+  CHECK(mismatches.read() == 0);
+  auto const state = arena.state();
+  CHECK(state.conditions == 0);
+  CHECK(state.in_use[0] + state.in_use[1] == slabs_of(tensor.view()).size());
+  CHECK(arena.free_slabs(0) + state.in_use[0] == num_slabs);
+  CHECK(arena.free_slabs(1) + state.in_use[1] == 1400);
+  CHECK(arena.guards_intact());
 }
 
 TEST_CASE("arena: publishing and waiting makes progress on two multiprocessors", "[arena]") {

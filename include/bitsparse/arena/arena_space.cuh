@@ -16,10 +16,19 @@ namespace bitsparse {
 inline namespace v0 {
 namespace detail {
 
-/// A tensor's own address space: slab i of it is what slab_map[i] says.
+/// A tensor's own address space: slab i of it is what slab_map[i] says: the arena's slab + 1; 0 while
+/// it is not known; `at_need` if it is to be taken when it is needed; no_slab if there was none.
+///
+/// Taking a slab costs a few trips to memory, in which a fast tensor fills several more. So slabs are
+/// taken `slabs_ahead` before they are needed: the first ones by the prologue, slab i + slabs_ahead
+/// by the tile that covers slab i's first unit. The last block gives back what was too much. While the arena has fewer than `slabs_kept` free slabs nothing is
+/// taken ahead, so that no tensor lacks what another one, or itself, has taken for nothing.
 struct arena_space {
-  static constexpr int prologue_threads        = 256;
+  static constexpr int prologue_threads        = 1024;
   static constexpr unsigned long long one_tile = 1ull << 36;
+  static constexpr std::uint32_t slabs_ahead   = 32;
+  static constexpr std::uint32_t slabs_kept    = 2 * slabs_ahead;
+  static constexpr std::uint32_t at_need       = arena_view::no_slab - 1;
 
   arena_view arena;
   arena_tensor_state* state;
@@ -36,64 +45,136 @@ struct arena_space {
         num_tiles(
             static_cast<std::uint32_t>(bitsparse::num_tiles<Format>(tensor.rows, tensor.cols))) {}
 
+  /// Whether so many units may be reserved at once: they cover the first unit of one slab at most, so
+  /// that a warp begins one at a time.
+  constexpr bool admits(std::uint32_t units) const { return units <= 1ull << arena.slab_shift; }
+
   __device__ __forceinline__ bool is_full() const {
     return state->phase == tensor_phase::full && state->epoch == arena.state->epoch;
   }
-  /// Slabs that the tensor has asked for since it was last emptied, granted or refused.
-  __device__ __forceinline__ std::uint32_t asked_slabs() const {
-    unsigned long long const units = state->cursor % one_tile;
-    unsigned long long const asked = (units + (1ull << arena.slab_shift) - 1) >> arena.slab_shift;
-    return static_cast<std::uint32_t>(asked < map_slabs ? asked : map_slabs);
+  /// Slabs that the tensor has needed since it was last emptied, granted or refused.
+  __device__ __forceinline__ std::uint32_t needed_slabs() const {
+    unsigned long long const units =
+        *const_cast<unsigned long long const volatile*>(&state->cursor) % one_tile;
+    return static_cast<std::uint32_t>((units + (1ull << arena.slab_shift) - 1) >> arena.slab_shift);
   }
+
+  // -----------------------------------------------------------------------------------------------
+  // Filling
+  // -----------------------------------------------------------------------------------------------
 
   /// Gives back the slabs that the tensor still holds and empties it. Threads: one block of
   /// prologue_threads.
   __device__ inline void empty(tensor_phase phase) const {
     bool const holds_slabs =
         state->phase != tensor_phase::empty && state->epoch == arena.state->epoch;
-    std::uint32_t const count = asked_slabs();
+    std::uint32_t const count = min(needed_slabs(), map_slabs);
     __syncthreads();  // all have read the state
-    give_back(count, holds_slabs);
+    if (count != 0) give_back(count, holds_slabs);
     if (threadIdx.x == 0) {
-      state->cursor = 0;
-      state->epoch  = arena.state->epoch;
-      state->phase  = phase;
+      state->cursor  = 0;
+      state->settled = 0;
+      state->epoch   = arena.state->epoch;
+      state->phase   = phase;
     }
   }
-  __device__ __forceinline__ void reset() const {
+  /// Empties the tensor and takes the first slabs. Threads: one block of prologue_threads.
+  __device__ inline void reset() const {
     empty(num_tiles == 0 ? tensor_phase::full : tensor_phase::writing);
-  }
-
-  /// Takes units for a tile's chunk; resolve() is to follow. The tile whose reservation covers a
-  /// slab's first unit takes that slab before it waits for anything; all others wait for it at
-  /// most, so waiting never goes round in circles. A reservation that straddles two slabs is
-  /// abandoned and taken again.
-  /// Threads: one per tile, with 0 units for a tile that has no chunk.
-  __device__ inline reservation reserve(std::uint32_t units) const {
-    unsigned long long step = units + one_tile;
-    while (true) {
-      unsigned long long const old = atomicAdd(&state->cursor, step);
-      if (step >= one_tile && old / one_tile + 1 == num_tiles) state->phase = tensor_phase::full;
-      if (units == 0) return {0, nullptr};
-      step                           = units;  // should it be taken again, the tile is counted
-      unsigned long long const first = old % one_tile;
-      unsigned long long const slab  = first >> arena.slab_shift;
-      unsigned long long const last  = (first + units - 1) >> arena.slab_shift;
-      if (first == slab << arena.slab_shift || last != slab) {
-        publish(arena, last < map_slabs ? slab_map + last : nullptr);
-      }
-      if (last == slab) return {first, nullptr};
+    if (num_tiles == 0) return;
+    __shared__ arena_view::tickets drawn;
+    std::uint32_t const wanted = min(slabs_ahead, map_slabs);
+    __syncthreads();
+    if (threadIdx.x == 0) drawn = arena.draw(0, wanted, slabs_kept);
+    __syncthreads();
+    if (threadIdx.x < wanted) {
+      slab_map[threadIdx.x] = threadIdx.x < drawn.count
+                                  ? arena.collect(0, drawn.first + threadIdx.x) + 1
+                                  : at_need;
     }
   }
 
-  /// Waits for a reservation's slab, and says where in it the chunk lies.
-  __device__ inline reservation resolve(reservation place) const {
-    unsigned long long const slab = place.offset_units >> arena.slab_shift;
-    std::uint32_t const entry     = slab < map_slabs ? wait_for(slab) : arena_view::no_slab;
-    if (entry == arena_view::no_slab) return {0, nullptr};
-    std::uint64_t const in_slab = place.offset_units - (slab << arena.slab_shift);
-    return {place.offset_units, arena.slab_address(entry - 1) + in_slab * unit_bytes};
+  /// Takes units in a row for the chunks of some tiles, possibly none. settle() and resolve() are to
+  /// follow for each chunk. Threads: one per block.
+  /// @return the cursor before: see first_unit(), is_last()
+  __device__ __forceinline__ unsigned long long reserve(std::uint32_t units,
+                                                        std::uint32_t tiles) const {
+    return atomicAdd(&state->cursor, units + tiles * one_tile);
   }
+  __device__ __forceinline__ static unsigned long long first_unit(unsigned long long reserved) {
+    return reserved % one_tile;
+  }
+  __device__ __forceinline__ bool is_last(unsigned long long reserved, std::uint32_t tiles) const {
+    return reserved / one_tile + tiles == num_tiles;
+  }
+
+  /// Makes sure that a reserved chunk lies in one slab, and returns its first unit. A chunk that
+  /// straddles two slabs is abandoned and reserved again. The chunk that covers a slab's first unit
+  /// takes care of that slab. Threads: one per tile that has a chunk.
+  __device__ __forceinline__ unsigned long long settle(unsigned long long first,
+                                                       std::uint32_t units) const {
+    while (true) {
+      std::uint32_t const slab = slab_of(first);
+      std::uint32_t const last = slab_of(first + units - 1);
+      if (first == static_cast<unsigned long long>(slab) << arena.slab_shift || last != slab) {
+        begin(*this, last);
+        if (last != slab) first = first_unit(reserve(units, 0));
+        __threadfence();  // what begin() counted, before finish() reads it
+        atomicAdd(&state->settled, 1u);
+      }
+      if (last == slab) return first;
+    }
+  }
+
+  /// Says where a settled chunk lies, when its slab is known; null if the slab was refused. Waiting
+  /// never goes round in circles: it is for the chunk that begins the slab, which waits at most for
+  /// the one that begins slab i - slabs_ahead, and before that takes slab i + slabs_ahead.
+  /// Threads: one per tile that has a chunk, when all those of its warp have settled.
+  __device__ __forceinline__ reservation resolve(unsigned long long first) const {
+    std::uint32_t const slab = slab_of(first);
+    if (slab >= map_slabs) return {0, nullptr};
+    std::uint32_t entry;  // All tiles read the same few: from L1, which knows them, or an older 0
+    asm volatile("ld.relaxed.cta.global.u32 %0, [%1];" : "=r"(entry) : "l"(slab_map + slab));
+    if (entry == 0 || entry == at_need) entry = wait_for(slab, at_need);
+    if (entry == arena_view::no_slab) return {0, nullptr};
+    std::uint64_t const in_slab = first & ((1ull << arena.slab_shift) - 1);
+    return {first, arena.slab_address(entry - 1) + in_slab * unit_bytes};
+  }
+
+  /// When all tiles have reserved: gives back what was taken ahead and not needed. Threads: all of
+  /// the block whose reservation was the last, whole warps.
+  __device__ __noinline__ static void finish(arena_space const space) {
+    std::uint32_t settled;
+    do {  // in this order: a chunk that is reserved again adds a slab before it settles one
+      settled = *const_cast<std::uint32_t volatile*>(&space.state->settled);
+      __threadfence();
+    } while (settled != space.needed_slabs());
+    if (threadIdx.x == 0) {
+      space.arena.note_peak();
+      space.state->phase = tensor_phase::full;
+    }
+    for (std::uint32_t i = threadIdx.x; i < slabs_ahead; i += blockDim.x) {
+      std::uint32_t const slab    = settled + i;
+      std::uint32_t const entry   = slab < space.map_slabs ? *space.entry_of(slab) : 0;
+      bool const is_surplus       = entry != 0 && entry != at_need;
+      std::uint32_t const surplus = __ballot_sync(0xffffffffu, is_surplus);
+      std::uint32_t const lane    = threadIdx.x % 32;
+      unsigned long long first    = 0;
+      if (entry != 0) *space.entry_of(slab) = 0;
+      if (lane == 0) {
+        std::uint32_t const count = __popc(surplus);
+        first = atomicAdd(&space.arena.state->given[0], static_cast<unsigned long long>(count));
+        space.arena.announce(0, count);
+      }
+      first = __shfl_sync(0xffffffffu, first, 0) + __popc(surplus & ((1u << lane) - 1));
+      if (is_surplus) space.arena.put(0, first, entry - 1);
+    }
+  }
+  static_assert(slabs_ahead % 32 == 0, "bitsparse: finish() has a lane for each slab taken ahead");
+
+  // -----------------------------------------------------------------------------------------------
+  // Reading
+  // -----------------------------------------------------------------------------------------------
 
   /// Finds a tile's chunk. Threads: any.
   __device__ __forceinline__ located_chunk locate(tile_descriptor descriptor) const {
@@ -115,37 +196,49 @@ struct arena_space {
   }
 
  private:
-  /// Takes a slab and says so in an entry of the map; null where the map ends, which max_slabs() rules
-  /// out. Not inlined: it is rare, and its registers would be taken from every tile.
-  __device__ __noinline__ static void publish(arena_view const arena, std::uint32_t* entry) {
-    std::uint32_t const taken = arena.take();
-    if (entry != nullptr) {
-      __threadfence();
-      atomicExch(entry, taken == arena_view::no_slab ? taken : taken + 1);
-    }
-    arena.count_taken(taken);
+  __device__ __forceinline__ std::uint32_t slab_of(unsigned long long unit) const {
+    return static_cast<std::uint32_t>(unit >> arena.slab_shift);
   }
-
-  /// Polls past L1.
-  __device__ inline std::uint32_t wait_for(unsigned long long slab) const {
+  /// An entry of the map, past L1.
+  __device__ __forceinline__ std::uint32_t volatile* entry_of(std::uint32_t slab) const {
+    return slab_map + slab;
+  }
+  /// Polls an entry until it is neither unknown nor \p other.
+  __device__ __forceinline__ std::uint32_t wait_for(std::uint32_t slab, std::uint32_t other) const {
     std::uint32_t entry;
     do {
-      entry = *static_cast<std::uint32_t volatile*>(slab_map + slab);
-    } while (entry == 0);
-    __threadfence();
+      entry = *entry_of(slab);
+    } while (entry == 0 || entry == other);
     return entry;
   }
 
-  /// Clears the first entries of the map; if the slabs are the tensor's, puts them back into their
-  /// queues. Threads: one block of prologue_threads.
+  /// For the chunk that covers a slab's first unit: takes a slab ahead, and this one if nobody did.
+  /// Not inlined: it is rare, and its registers would be taken from every tile.
+  __device__ __noinline__ static void begin(arena_space const space, std::uint32_t slab) {
+    std::uint32_t const ahead = slab + slabs_ahead;
+    if (ahead < space.map_slabs) {
+      auto const drawn       = space.arena.draw(0, 1, slabs_kept);
+      *space.entry_of(ahead) = drawn.count == 0 ? at_need : space.arena.collect(0, drawn.first) + 1;
+    }
+    if (slab >= space.map_slabs) return;  // which max_slabs() rules out
+    std::uint32_t entry = space.wait_for(slab, 0);
+    if (entry == at_need) {
+      std::uint32_t const taken = space.arena.take();
+      entry                     = taken == arena_view::no_slab ? taken : taken + 1;
+      *space.entry_of(slab)     = entry;
+    }
+    space.arena.count_used(entry == arena_view::no_slab ? entry : entry - 1);
+  }
+
+  /// Clears entries of the map; if the slabs are the tensor's, puts them back into their queues.
+  /// Threads: one block of prologue_threads.
   __device__ inline void give_back(std::uint32_t count, bool holds_slabs) const {
     __shared__ std::uint32_t sizes[2], ranks[2];
     __shared__ unsigned long long first[2];
     if (threadIdx.x < 2) sizes[threadIdx.x] = ranks[threadIdx.x] = 0;
     __syncthreads();
     for (std::uint32_t i = threadIdx.x; i < count; i += prologue_threads) {
-      if (is_granted(slab_map[i], holds_slabs))
-        atomicAdd(&sizes[arena.kind_of(slab_map[i] - 1)], 1u);
+      if (is_granted(slab_map[i], holds_slabs)) atomicAdd(&sizes[arena.kind_of(slab_map[i] - 1)], 1u);
     }
     __syncthreads();
     if (threadIdx.x < 2) {
@@ -155,14 +248,16 @@ struct arena_space {
     __syncthreads();
     for (std::uint32_t i = threadIdx.x; i < count; i += prologue_threads) {
       std::uint32_t const entry = slab_map[i];
-      slab_map[i]               = 0;
+      slab_map[i]                = 0;
       if (!is_granted(entry, holds_slabs)) continue;
       int const kind = arena.kind_of(entry - 1);
       arena.put(kind, first[kind] + atomicAdd(&ranks[kind], 1u), entry - 1);
     }
-    __threadfence();  // the places, and all that was done with the slabs, before they can be taken
     __syncthreads();
-    if (threadIdx.x < 2) arena.announce(static_cast<int>(threadIdx.x), sizes[threadIdx.x]);
+    if (threadIdx.x < 2) {
+      atomicSub(&arena.state->in_use[threadIdx.x], sizes[threadIdx.x]);
+      arena.announce(static_cast<int>(threadIdx.x), sizes[threadIdx.x]);
+    }
     if (threadIdx.x == 0 && holds_slabs) atomicSub(&arena.state->demand, count);
   }
 

@@ -26,7 +26,8 @@ enum class tensor_phase : std::uint32_t { empty = 0, writing = 1, full = 2 };
 struct alignas(64) arena_tensor_state {
   unsigned long long cursor;  // units reserved in the low 36 bits, tiles done in the high 28
   tensor_phase phase;
-  std::uint32_t epoch;  // the arena's, when it was filled
+  std::uint32_t epoch;    // the arena's, when it was filled
+  std::uint32_t settled;  // slabs begun and accounted for
 };
 
 static_assert(std::is_trivially_copyable_v<arena_tensor_state>);
@@ -40,7 +41,7 @@ struct arena_tensor_view {
   std::uint64_t rows         = 0;
   std::uint64_t cols         = 0;
   tile_descriptor* directory = nullptr;
-  std::uint32_t* slab_map    = nullptr;  // 0: not taken yet; else slab + 1, or no_slab if refused
+  std::uint32_t* slab_map    = nullptr;  // see arena_space
   std::uint32_t map_slabs    = 0;
   arena_tensor_state* state  = nullptr;
   arena_view arena           = {};

@@ -21,18 +21,21 @@ inline namespace v0 {
 ///
 /// Free slabs of either kind, device and host, are a queue: a ring of at least as many places as
 /// there are slabs, of which each is empty or holds a slab. A queue rather than a list, because
-/// taking from a list is a compare-and-swap that one thread at a time wins: measured, that held
-/// compression at 0.35 of its speed (docs/tuning.md).
+/// taking from a list is a compare-and-swap that one thread at a time wins.
+///
+/// Nothing here needs a fence: a slab's number is all that is handed over. What its last owner did
+/// with the slab was done before the kernel that gave it back, and the next owner cannot write to it
+/// before it knows the number.
 struct alignas(64) arena_state {
   unsigned long long taken[2];  // slabs ever taken from each queue: the place of the next one
   unsigned long long given[2];  // slabs ever put into it
   std::int32_t available[2];    // slabs that may be taken
-  std::uint32_t in_use[2];      // slabs handed out
+  std::uint32_t in_use[2];      // slabs with chunks in them; those taken ahead are not
   std::uint32_t peak[2];        // the most of them since clear()
-  std::uint32_t demand;         // slabs asked for and not yet released, granted or refused
+  std::uint32_t demand;         // slabs needed and not yet released, granted or refused
   std::uint32_t peak_demand;    // the most of them since clear(): what would have sufficed
-  std::uint32_t spilled;        // host slabs handed out since clear()
-  std::uint32_t refused;        // requests refused since clear()
+  std::uint32_t spilled;        // host slabs used since clear()
+  std::uint32_t refused;        // needed slabs that there were not, since clear()
   std::uint32_t epoch;          // counts reset(): a tensor filled before holds nothing any more
   std::uint32_t conditions;     // device_condition bits
   float skip_step;              // 1 once a condition is raised, else 0
@@ -81,53 +84,81 @@ struct arena_view {
     return slab < num_device_slabs ? 0 : 1;
   }
 
-  /// Takes a slab: of device memory, else of host memory, else none. count_taken() is to follow.
-  /// Threads: any one.
+  /// Slabs of one kind that may be taken, as tickets: collect() gives the slab of each of the
+  /// tickets first .. first + count - 1.
+  struct tickets {
+    unsigned long long first;
+    std::uint32_t count;
+  };
+  /// Draws up to \p wanted tickets, fewer where fewer than \p kept slabs would be left. With nothing
+  /// to keep it is all or none, and exact. Threads: any one.
+  __device__ inline tickets draw(int kind, std::uint32_t wanted, std::uint32_t kept) const {
+    auto const left = static_cast<std::int32_t>(kept);
+    auto count      = static_cast<std::int32_t>(wanted);
+    if (num_slabs_of(kind) <= kept) return {0, 0};
+    if (kept != 0) count = min(count, *const_cast<std::int32_t volatile*>(&state->available[kind]) - left);
+    if (count <= 0) return {0, 0};
+    if (atomicSub(&state->available[kind], count) - count < left) {
+      atomicAdd(&state->available[kind], count);
+      return {0, 0};
+    }
+    unsigned long long const first =
+        atomicAdd(&state->taken[kind], static_cast<unsigned long long>(count));
+    return {first, static_cast<std::uint32_t>(count)};
+  }
+  /// The slab of a ticket. Threads: any; each with a ticket of its own.
+  __device__ inline std::uint32_t collect(int kind, unsigned long long ticket) const {
+    std::uint32_t volatile* const place = place_of(kind, ticket);
+    std::uint32_t entry;
+    do {
+      entry = *place;  // at worst, who gives it is about to write it, and waits for nobody else
+    } while (entry == 0);
+    *place = 0;
+    return entry - 1;
+  }
+  /// Takes a slab: of device memory, else of host memory, else none. Threads: any one.
   __device__ inline std::uint32_t take() const {
     for (int kind = 0; kind < 2; ++kind) {
-      if (num_slabs_of(kind) == 0) continue;
-      if (atomicSub(&state->available[kind], 1) <= 0) {
-        atomicAdd(&state->available[kind], 1);
-        continue;
-      }
-      std::uint32_t volatile* const place = place_of(kind, atomicAdd(&state->taken[kind], 1ull));
-      std::uint32_t entry;
-      do {
-        entry = *place;  // at worst, who gives it is about to write it, and waits for nobody else
-      } while (entry == 0);
-      *place = 0;
-      __threadfence();
-      return entry - 1;
+      tickets const drawn = draw(kind, 1, 0);
+      if (drawn.count != 0) return collect(kind, drawn.first);
     }
     return no_slab;
   }
 
-  /// Accounts for a take(), off the path of those who wait for the slab; raises capacity_exceeded
-  /// for no_slab. Threads: the one that called take().
-  __device__ inline void count_taken(std::uint32_t slab) const {
-    atomicMax(&state->peak_demand, atomicAdd(&state->demand, 1u) + 1u);
+  /// Accounts for a slab that is now needed; raises capacity_exceeded for no_slab. Threads: any one.
+  __device__ inline void count_used(std::uint32_t slab) const {
+    atomicAdd(&state->demand, 1u);
     if (slab == no_slab) {
       atomicAdd(&state->refused, 1u);
       raise(device_condition::capacity_exceeded);
       return;
     }
     int const kind = kind_of(slab);
-    atomicMax(&state->peak[kind], atomicAdd(&state->in_use[kind], 1u) + 1u);
+    atomicAdd(&state->in_use[kind], 1u);
     if (kind == 1) atomicAdd(&state->spilled, 1u);
   }
+  /// Notes what is in use, if it is more than ever before. Threads: one, after a fence by those that
+  /// called count_used().
+  __device__ inline void note_peak() const {
+    auto const now = [](std::uint32_t const& count) {
+      return *const_cast<std::uint32_t const volatile*>(&count);
+    };
+    atomicMax(&state->peak[0], now(state->in_use[0]));
+    atomicMax(&state->peak[1], now(state->in_use[1]));
+    atomicMax(&state->peak_demand, now(state->demand));
+  }
 
-  /// Puts a slab into its queue's place number \p number; announce() is to follow.
+  /// Puts a slab into its queue's place number \p number. announce() lets it be taken: before or after,
+  /// since who takes it waits for it.
   /// Threads: any; each with a number of its own, from a range that was added to given.
   __device__ inline void put(int kind, unsigned long long number, std::uint32_t slab) const {
     auto* const place = const_cast<std::uint32_t*>(place_of(kind, number));
     while (atomicCAS(place, 0u, slab + 1) != 0u) {  // until who took what was there has read it
     }
   }
-  /// Lets slabs that were put be taken. Threads: one, after a fence by those that put them.
+  /// Lets so many more slabs be taken. Threads: any one.
   __device__ inline void announce(int kind, std::uint32_t count) const {
-    if (count == 0) return;
-    atomicSub(&state->in_use[kind], count);
-    atomicAdd(&state->available[kind], static_cast<std::int32_t>(count));
+    if (count != 0) atomicAdd(&state->available[kind], static_cast<std::int32_t>(count));
   }
 
   __device__ __forceinline__ void raise(device_condition condition) const {

@@ -69,9 +69,10 @@ __global__ void release_kernel(Space const space) {
 /// Aliasing: the source does not overlap the arena's slabs or the tensor's metadata.
 /// Stream: asynchronous on `stream`; does not synchronise or allocate; capturable. The tensor is
 ///   not used by another stream meanwhile.
-/// Errors: invalid_argument, unsupported or cuda_error before anything is written. When device
-///   slabs run out, host slabs follow; when those do too, tiles are `lost` and the arena gets the
-///   condition capacity_exceeded and the slabs that would have sufficed: see report().
+/// Errors: invalid_argument, also for a Tuning whose tiles per block can fill more than a slab,
+///   unsupported or cuda_error before anything is written. When device slabs run out, host slabs
+///   follow; when those do too, tiles are `lost` and the arena gets the condition capacity_exceeded
+///   and the slabs that would have sufficed: see report().
 template <class Codec, class Op = identity, class Tuning = void, class Format>
 status compress(const_matrix_view<typename Format::element> source,
                 arena_tensor_view<Format> target,

@@ -54,7 +54,7 @@ __global__ void statistics_kernel(Params const params) {
   __syncthreads();
   if (threadIdx.x != 0) return;
   tensor_statistics content{
-      kept, units * unit_bytes, params.space.asked_slabs(), {}, params.space.is_full()};
+      kept, units * unit_bytes, params.space.needed_slabs(), {}, params.space.is_full()};
   for (std::uint32_t e = 0; e < num_encodings; ++e) content.tiles[e] = tiles[e];
   deliver(content, params.slot);
 }

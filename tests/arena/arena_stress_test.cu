@@ -58,7 +58,7 @@ __global__ void hog_kernel(int const volatile* stop) {
 TEST_CASE("arena: 10,000 random operations on four streams keep every slab's account", "[arena]") {
   constexpr int num_tensors = 12;
   // So few that device slabs run out; so many that all are taken ahead; and between the two.
-  std::uint32_t const num_device_slabs = GENERATE(num_tensors * 3, 400, 110);
+  std::uint32_t const num_device_slabs = GENERATE(num_tensors * 3, 1400, 1160);
   guarded_arena arena{num_device_slabs, num_tensors * 6, slab_bytes};
   device_array<unsigned long long> mismatches(1);
   cudaStream_t streams[4];
@@ -114,7 +114,7 @@ TEST_CASE("arena: 10,000 random operations on four streams keep every slab's acc
 TEST_CASE("arena: a tensor of many more slabs than are taken ahead", "[arena]") {
   constexpr std::uint64_t rows = 4096, cols = 4096, values = rows * cols;
   // All slabs are taken ahead; only the first ones; none.
-  std::uint32_t const num_slabs = GENERATE(1400, 900, 60);
+  std::uint32_t const num_slabs = GENERATE(4000, 1500, 60);
   guarded_arena arena{num_slabs, 1400, slab_bytes};
   bs::compressed_tensor<format> tensor(arena.view(), rows, cols);
   device_array<bits_type> dense{values}, restored{values};
@@ -140,6 +140,39 @@ TEST_CASE("arena: a tensor of many more slabs than are taken ahead", "[arena]") 
   CHECK(arena.free_slabs(0) + state.in_use[0] == num_slabs);
   CHECK(arena.free_slabs(1) + state.in_use[1] == 1400);
   CHECK(arena.guards_intact());
+}
+
+TEST_CASE("arena: exactly the slabs that a tensor fills are enough, whatever is taken ahead",
+          "[arena]") {
+  // 1,088 stay free when slabs of 32 KiB are taken ahead.
+  std::uint32_t const num_slabs = GENERATE(33, 65, 100, 129, 600, 1200, 1900, 3000);
+  std::uint64_t const rows = std::uint64_t{num_slabs} * format::rows, cols = 4 * format::cols;
+  device_array<bits_type> dense{rows * cols}, restored{rows * cols};
+  make_values_kernel<<<512, 256>>>(
+      dense.data(), rows * cols, 7, 0);  // chunks of 8 KiB, four to a slab
+  guarded_arena arena{num_slabs, 0, slab_bytes};
+  bs::compressed_tensor<format> tensor(arena.view(), rows, cols);
+  device_array<unsigned long long> mismatches(1);
+  bool all_ok = true;
+  for (int i = 0; i < 20; ++i) {
+    all_ok =
+        all_ok &&
+        bs::compress<bs::codec::sign>(
+            bs::const_matrix_view<bs::bf16>{dense.data(), rows, cols, cols}, tensor.view(), nullptr)
+            .ok() &&
+        bs::decompress(tensor.view(), {restored.data(), rows, cols, cols}, nullptr).ok();
+    compare_kernel<<<512, 256>>>(dense.data(), restored.data(), rows * cols, mismatches.data());
+    if (i % 2 == 1) all_ok = all_ok && bs::release(tensor.view(), nullptr).ok();
+  }
+  CHECK(all_ok);
+  CHECK(mismatches.read() == 0);
+  auto const state = arena.state();
+  CHECK(state.conditions == 0);
+  CHECK(state.refused == 0);
+  CHECK(state.peak[0] == num_slabs);
+  CHECK(state.peak_demand == num_slabs);
+  CHECK(state.in_use[0] == 0);
+  CHECK(arena.free_slabs(0) == num_slabs);
 }
 
 TEST_CASE("arena: publishing and waiting makes progress on two multiprocessors", "[arena]") {

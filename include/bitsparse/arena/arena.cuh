@@ -57,7 +57,8 @@ constexpr std::uint64_t arena_bytes(std::uint64_t num_device_slabs,
 }
 
 /// Cuts arena_bytes() of device memory, and num_host_slabs * slab_bytes of mapped host memory, into
-/// an arena. reset() makes it usable.
+/// an arena. The caller zeroes the state, the first sizeof(arena_state) bytes; then reset() makes it
+/// usable.
 ///
 /// Alignment: device_memory 256 bytes; host_memory, as the device addresses it, 16 bytes.
 /// Errors: invalid_argument.
@@ -149,7 +150,8 @@ inline status reset(arena_view arena, cudaStream_t stream) {
 }
 
 /// Forgets conditions, peaks and counts; what is in use stays.
-/// Stream: asynchronous on `stream`; does not synchronise or allocate; capturable.
+/// Stream: asynchronous on `stream`; does not synchronise or allocate; capturable. No other stream
+///   uses the arena meanwhile: a condition that it raises just then could be forgotten.
 /// Errors: invalid_argument, cuda_error.
 inline status clear(arena_view arena, cudaStream_t stream) {
   if (arena.state == nullptr) return {status_code::invalid_argument, "arena: it has no memory"};

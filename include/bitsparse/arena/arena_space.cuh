@@ -27,8 +27,9 @@ struct arena_space {
   static constexpr int prologue_threads        = 1024;
   static constexpr unsigned long long one_tile = 1ull << 36;
   static constexpr std::uint32_t slabs_ahead   = 32;
-  static constexpr std::uint32_t slabs_kept    = 2 * slabs_ahead;
   static constexpr std::uint32_t at_need       = arena_view::no_slab - 1;
+  // More than the chunks that all resident blocks of a device reserve at a time.
+  static constexpr std::uint64_t units_in_flight = (32u << 20) / unit_bytes;
 
   arena_view arena;
   arena_tensor_state* state;
@@ -49,6 +50,12 @@ struct arena_space {
   /// that a warp begins one at a time.
   constexpr bool admits(std::uint32_t units) const { return units <= 1ull << arena.slab_shift; }
 
+  /// Slabs that are left when one is taken ahead. Of one tensor, at most the slabs in flight and those
+  /// up to slabs_ahead after them are needed and not yet taken when a slab beyond them is.
+  __device__ __forceinline__ std::uint32_t slabs_kept() const {
+    return 2 * slabs_ahead + static_cast<std::uint32_t>(units_in_flight >> arena.slab_shift);
+  }
+
   __device__ __forceinline__ bool is_full() const {
     return state->phase == tensor_phase::full && state->epoch == arena.state->epoch;
   }
@@ -68,9 +75,11 @@ struct arena_space {
   __device__ inline void empty(tensor_phase phase) const {
     bool const holds_slabs =
         state->phase != tensor_phase::empty && state->epoch == arena.state->epoch;
-    std::uint32_t const count = min(needed_slabs(), map_slabs);
+    std::uint32_t const needed = min(needed_slabs(), map_slabs);
+    // Where a compress did not end, even those that it had taken ahead.
+    std::uint32_t const ahead = state->phase == tensor_phase::writing ? slabs_ahead : 0;
     __syncthreads();  // all have read the state
-    if (count != 0) give_back(count, holds_slabs);
+    if (needed + ahead != 0) give_back(needed, min(needed + ahead, map_slabs), holds_slabs);
     if (threadIdx.x == 0) {
       state->cursor  = 0;
       state->settled = 0;
@@ -85,12 +94,11 @@ struct arena_space {
     __shared__ arena_view::tickets drawn;
     std::uint32_t const wanted = min(slabs_ahead, map_slabs);
     __syncthreads();
-    if (threadIdx.x == 0) drawn = arena.draw(0, wanted, slabs_kept);
+    if (threadIdx.x == 0) drawn = arena.draw(0, wanted, slabs_kept());
     __syncthreads();
     if (threadIdx.x < wanted) {
-      slab_map[threadIdx.x] = threadIdx.x < drawn.count
-                                  ? arena.collect(0, drawn.first + threadIdx.x) + 1
-                                  : at_need;
+      slab_map[threadIdx.x] =
+          threadIdx.x < drawn.count ? arena.collect(0, drawn.first + threadIdx.x) + 1 : at_need;
     }
   }
 
@@ -217,7 +225,7 @@ struct arena_space {
   __device__ __noinline__ static void begin(arena_space const space, std::uint32_t slab) {
     std::uint32_t const ahead = slab + slabs_ahead;
     if (ahead < space.map_slabs) {
-      auto const drawn       = space.arena.draw(0, 1, slabs_kept);
+      auto const drawn       = space.arena.draw(0, 1, space.slabs_kept());
       *space.entry_of(ahead) = drawn.count == 0 ? at_need : space.arena.collect(0, drawn.first) + 1;
     }
     if (slab >= space.map_slabs) return;  // which max_slabs() rules out
@@ -230,15 +238,20 @@ struct arena_space {
     space.arena.count_used(entry == arena_view::no_slab ? entry : entry - 1);
   }
 
-  /// Clears entries of the map; if the slabs are the tensor's, puts them back into their queues.
-  /// Threads: one block of prologue_threads.
-  __device__ inline void give_back(std::uint32_t count, bool holds_slabs) const {
-    __shared__ std::uint32_t sizes[2], ranks[2];
+  /// Clears the first \p count entries of the map, of which the first \p needed were in use; if the
+  /// slabs are the tensor's, puts them back into their queues. Threads: one block of prologue_threads.
+  __device__ inline void give_back(std::uint32_t needed,
+                                   std::uint32_t count,
+                                   bool holds_slabs) const {
+    __shared__ std::uint32_t sizes[2], used[2], ranks[2];
     __shared__ unsigned long long first[2];
-    if (threadIdx.x < 2) sizes[threadIdx.x] = ranks[threadIdx.x] = 0;
+    if (threadIdx.x < 2) sizes[threadIdx.x] = used[threadIdx.x] = ranks[threadIdx.x] = 0;
     __syncthreads();
     for (std::uint32_t i = threadIdx.x; i < count; i += prologue_threads) {
-      if (is_granted(slab_map[i], holds_slabs)) atomicAdd(&sizes[arena.kind_of(slab_map[i] - 1)], 1u);
+      if (!is_granted(slab_map[i], holds_slabs)) continue;
+      int const kind = arena.kind_of(slab_map[i] - 1);
+      atomicAdd(&sizes[kind], 1u);
+      if (i < needed) atomicAdd(&used[kind], 1u);
     }
     __syncthreads();
     if (threadIdx.x < 2) {
@@ -248,17 +261,17 @@ struct arena_space {
     __syncthreads();
     for (std::uint32_t i = threadIdx.x; i < count; i += prologue_threads) {
       std::uint32_t const entry = slab_map[i];
-      slab_map[i]                = 0;
+      slab_map[i]               = 0;
       if (!is_granted(entry, holds_slabs)) continue;
       int const kind = arena.kind_of(entry - 1);
       arena.put(kind, first[kind] + atomicAdd(&ranks[kind], 1u), entry - 1);
     }
     __syncthreads();
     if (threadIdx.x < 2) {
-      atomicSub(&arena.state->in_use[threadIdx.x], sizes[threadIdx.x]);
+      arena.count_given(static_cast<int>(threadIdx.x), used[threadIdx.x]);
       arena.announce(static_cast<int>(threadIdx.x), sizes[threadIdx.x]);
     }
-    if (threadIdx.x == 0 && holds_slabs) atomicSub(&arena.state->demand, count);
+    if (threadIdx.x == 0 && holds_slabs) arena.count_ended(needed);
   }
 
   __device__ __forceinline__ bool is_granted(std::uint32_t entry, bool holds_slabs) const {

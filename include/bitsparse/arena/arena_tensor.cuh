@@ -68,9 +68,11 @@ constexpr std::uint64_t arena_tensor_bytes(std::uint64_t rows,
                                            std::uint64_t cols,
                                            std::uint64_t slab_bytes) {
   std::uint64_t const slabs = detail::map_slabs<Format>(rows, cols, slab_bytes);
-  return detail::checked_add(
+  std::uint64_t const bytes = detail::checked_add(
       detail::checked_add(sizeof(arena_tensor_state), directory_bytes<Format>(rows, cols)),
       detail::checked_mul(slabs, sizeof(std::uint32_t)));
+  // Whole sectors: nothing else that a kernel may have read shares one with the map.
+  return bytes == size_overflow ? size_overflow : detail::ceil_div<std::uint64_t>(bytes, 64) * 64;
 }
 
 /// Cuts a block of arena_tensor_bytes<Format>(rows, cols, arena.slab_bytes()) of device memory,

@@ -17,7 +17,7 @@
 namespace bitsparse {
 inline namespace v0 {
 
-/// The arena's state in device memory. All of it is set by reset().
+/// The arena's state in device memory. All zero before the first reset().
 ///
 /// Free slabs of either kind, device and host, are a queue: a ring of at least as many places as
 /// there are slabs, of which each is empty or holds a slab. A queue rather than a list, because
@@ -90,13 +90,13 @@ struct arena_view {
     unsigned long long first;
     std::uint32_t count;
   };
-  /// Draws up to \p wanted tickets, fewer where fewer than \p kept slabs would be left. With nothing
-  /// to keep it is all or none, and exact. Threads: any one.
+  /// Draws up to \p wanted tickets, fewer where fewer than \p kept slabs would be left. Threads: any
+  /// one.
   __device__ inline tickets draw(int kind, std::uint32_t wanted, std::uint32_t kept) const {
     auto const left = static_cast<std::int32_t>(kept);
     auto count      = static_cast<std::int32_t>(wanted);
     if (num_slabs_of(kind) <= kept) return {0, 0};
-    if (kept != 0) count = min(count, *const_cast<std::int32_t volatile*>(&state->available[kind]) - left);
+    if (kept != 0) count = min(count, now(state->available[kind]) - left);
     if (count <= 0) return {0, 0};
     if (atomicSub(&state->available[kind], count) - count < left) {
       atomicAdd(&state->available[kind], count);
@@ -106,20 +106,27 @@ struct arena_view {
         atomicAdd(&state->taken[kind], static_cast<unsigned long long>(count));
     return {first, static_cast<std::uint32_t>(count)};
   }
-  /// The slab of a ticket. Threads: any; each with a ticket of its own.
+  /// A slab for a ticket: what its place holds, or will hold when who gives it has put it there. An
+  /// exchange, since two tickets that are a whole ring apart have the same place.
+  /// Threads: any; each with a ticket of its own.
   __device__ inline std::uint32_t collect(int kind, unsigned long long ticket) const {
-    std::uint32_t volatile* const place = place_of(kind, ticket);
+    std::uint32_t* const place = place_of(kind, ticket);
     std::uint32_t entry;
     do {
-      entry = *place;  // at worst, who gives it is about to write it, and waits for nobody else
+      entry = *const_cast<std::uint32_t volatile*>(place);
+      if (entry != 0) entry = atomicExch(place, 0u);
     } while (entry == 0);
-    *place = 0;
     return entry - 1;
   }
   /// Takes a slab: of device memory, else of host memory, else none. Threads: any one.
   __device__ inline std::uint32_t take() const {
     for (int kind = 0; kind < 2; ++kind) {
-      tickets const drawn = draw(kind, 1, 0);
+      tickets drawn = draw(kind, 1, 0);
+      // Slabs may be free all the same: draw() subtracts before it knows, and who gives slabs counts
+      // them before it announces them.
+      while (drawn.count == 0 && has_free(kind)) {
+        if (now(state->available[kind]) > 0) drawn = draw(kind, 1, 0);
+      }
       if (drawn.count != 0) return collect(kind, drawn.first);
     }
     return no_slab;
@@ -130,6 +137,8 @@ struct arena_view {
     atomicAdd(&state->demand, 1u);
     if (slab == no_slab) {
       atomicAdd(&state->refused, 1u);
+      atomicMax(&state->peak_demand,
+                num_slabs() + 1);  // whatever others hold ahead: more are needed
       raise(device_condition::capacity_exceeded);
       return;
     }
@@ -140,20 +149,25 @@ struct arena_view {
   /// Notes what is in use, if it is more than ever before. Threads: one, after a fence by those that
   /// called count_used().
   __device__ inline void note_peak() const {
-    auto const now = [](std::uint32_t const& count) {
-      return *const_cast<std::uint32_t const volatile*>(&count);
-    };
     atomicMax(&state->peak[0], now(state->in_use[0]));
     atomicMax(&state->peak[1], now(state->in_use[1]));
     atomicMax(&state->peak_demand, now(state->demand));
+  }
+  /// Accounts for slabs of one kind that are given back. Threads: any one.
+  __device__ inline void count_given(int kind, std::uint32_t count) const {
+    if (count != 0) atomicMax(&state->peak[kind], atomicSub(&state->in_use[kind], count));
+  }
+  /// Accounts for needs that have ended, those refused too. Threads: any one.
+  __device__ inline void count_ended(std::uint32_t count) const {
+    if (count != 0) atomicMax(&state->peak_demand, atomicSub(&state->demand, count));
   }
 
   /// Puts a slab into its queue's place number \p number. announce() lets it be taken: before or after,
   /// since who takes it waits for it.
   /// Threads: any; each with a number of its own, from a range that was added to given.
   __device__ inline void put(int kind, unsigned long long number, std::uint32_t slab) const {
-    auto* const place = const_cast<std::uint32_t*>(place_of(kind, number));
-    while (atomicCAS(place, 0u, slab + 1) != 0u) {  // until who took what was there has read it
+    while (atomicCAS(place_of(kind, number), 0u, slab + 1) !=
+           0u) {  // until what was there is taken
     }
   }
   /// Lets so many more slabs be taken. Threads: any one.
@@ -167,8 +181,17 @@ struct arena_view {
   }
 
  private:
-  __device__ __forceinline__ std::uint32_t volatile* place_of(int kind,
-                                                              unsigned long long number) const {
+  template <class Count>
+  __device__ static __forceinline__ Count now(Count const& count) {
+    return const_cast<Count const volatile&>(count);
+  }
+  /// Whether more slabs were given than taken; reads the smaller number first.
+  __device__ inline bool has_free(int kind) const {
+    unsigned long long const taken = now(state->taken[kind]);
+    __threadfence();
+    return now(state->given[kind]) > taken;
+  }
+  __device__ __forceinline__ std::uint32_t* place_of(int kind, unsigned long long number) const {
     auto const index = static_cast<std::uint32_t>(number) & (ring_places(num_slabs_of(kind)) - 1);
     return ring + (kind == 0 ? 0 : ring_places(num_device_slabs)) + index;
   }

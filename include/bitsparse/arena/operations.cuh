@@ -41,6 +41,10 @@ status check_arena_tensor(arena_tensor_view<Format> const& tensor) {
   if (tensor.map_slabs < map_slabs<Format>(tensor.rows, tensor.cols, tensor.arena.slab_bytes())) {
     return {invalid, "arena tensor: the slab map is shorter than its shape can need"};
   }
+  if (std::uint64_t{tensor.map_slabs} << tensor.arena.slab_shift > max_tensor_units) {
+    return {status_code::unsupported,
+            "arena tensor: its slabs can make up more than 512 GiB; split it by rows"};
+  }
   return {};
 }
 
@@ -70,9 +74,10 @@ __global__ void release_kernel(Space const space) {
 /// Stream: asynchronous on `stream`; does not synchronise or allocate; capturable. The tensor is
 ///   not used by another stream meanwhile.
 /// Errors: invalid_argument, also for a Tuning whose tiles per block can fill more than a slab,
-///   unsupported or cuda_error before anything is written. When device slabs run out, host slabs
-///   follow; when those do too, tiles are `lost` and the arena gets the condition capacity_exceeded
-///   and the slabs that would have sufficed: see report().
+///   unsupported or cuda_error before anything is written, unless a launch itself fails: then the
+///   tensor holds nothing. When device slabs run out, host slabs follow; when those do too, tiles are
+///   `lost` and the arena gets the condition capacity_exceeded and the slabs that would have sufficed:
+///   see report().
 template <class Codec, class Op = identity, class Tuning = void, class Format>
 status compress(const_matrix_view<typename Format::element> source,
                 arena_tensor_view<Format> target,
@@ -103,7 +108,7 @@ status decompress(arena_tensor_view<Format> source,
 }
 
 /// Gives a tensor's slabs back to the arena: in any order, from any stream that comes after the
-/// tensor's last reader. Releasing a tensor that is not full raises not_full and changes nothing.
+/// tensor's last reader. Releasing a tensor that is not full raises not_full.
 /// Stream: asynchronous on `stream`; does not synchronise or allocate; capturable.
 /// Errors: invalid_argument, unsupported, cuda_error.
 template <class Format>

@@ -42,9 +42,23 @@ inline constexpr char const* no_kernel_text =
     "was "
     "not compiled for this device's architecture";
 
+/// Loads a kernel, so that launching it later does not fail for want of memory, and says how it may
+/// start relative to the kernel before it. What counts is the code that runs, not the device: code for
+/// older architectures, compiled for a newer device at load time, has no wait_for_prologue().
+/// Errors: cuda_error.
+template <class Params>
+status load(void (*kernel)(Params), launch_order& order) {
+  cudaFuncAttributes code{};
+  cudaError_t const error = cudaFuncGetAttributes(&code, kernel);
+  order =
+      error == cudaSuccess && code.ptxVersion >= 90 ? launch_order::overlaps : launch_order::after;
+  return from_cuda(error, no_kernel_text);
+}
+
 /// Launches a kernel that takes its parameters as one struct.
 /// Stream: asynchronous on `stream`; does not synchronise or allocate; capturable.
 /// Errors: cuda_error with the launch's own code, not the thread's last error.
+/// @param order `overlaps` only if load() said so
 template <class Params>
 status launch(void (*kernel)(Params),
               std::uint32_t num_blocks,
@@ -52,15 +66,6 @@ status launch(void (*kernel)(Params),
               Params const& params,
               cudaStream_t stream,
               launch_order order = launch_order::after) {
-  bool overlaps = false;
-  if (order == launch_order::overlaps) {
-    // What counts is the code that runs, not the device: code for older architectures, compiled for
-    // a newer device at load time, has no wait_for_prologue().
-    cudaFuncAttributes code{};
-    cudaError_t const error = cudaFuncGetAttributes(&code, kernel);
-    if (error != cudaSuccess) return from_cuda(error, no_kernel_text);
-    overlaps = code.ptxVersion >= 90;
-  }
   cudaLaunchAttribute attribute{};
   attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
   attribute.val.programmaticStreamSerializationAllowed = 1;
@@ -69,7 +74,7 @@ status launch(void (*kernel)(Params),
   config.blockDim = dim3(static_cast<unsigned>(num_threads));
   config.stream   = stream;
   config.attrs    = &attribute;
-  config.numAttrs = overlaps ? 1 : 0;
+  config.numAttrs = order == launch_order::overlaps ? 1 : 0;
   return from_cuda(cudaLaunchKernelEx(&config, kernel, params), no_kernel_text);
 }
 

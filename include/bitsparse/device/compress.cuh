@@ -146,26 +146,30 @@ status launch_compress(const_matrix_view<typename Format::element> source,
                        Space const& space,
                        cudaStream_t stream) {
   constexpr bool is_default = std::is_void_v<Tuning>;
-  using of_vectors = std::conditional_t<is_default, default_tuning<Format>, Tuning>;
-  using of_values  = std::conditional_t<is_default, value_tuning<Format>, Tuning>;
-  using vectors    = typename tile_arrangement<Format, of_vectors::threads>::vectors;
-  using values     = typename tile_arrangement<Format, of_values::threads>::values;
+  using of_vectors          = std::conditional_t<is_default, default_tuning<Format>, Tuning>;
+  using of_values           = std::conditional_t<is_default, value_tuning<Format>, Tuning>;
+  using vectors             = typename tile_arrangement<Format, of_vectors::threads>::vectors;
+  using values              = typename tile_arrangement<Format, of_values::threads>::values;
   if (!space.admits(Format::tile_units * (of_vectors::tiles > of_values::tiles
                                               ? of_vectors::tiles
                                               : of_values::tiles))) {
-    return {status_code::invalid_argument,
-            "compress: a slab is smaller than what a block of this tuning can reserve at once; take "
-            "fewer tiles per block or larger slabs"};
+    return {
+        status_code::invalid_argument,
+        "compress: a slab is smaller than what a block of this tuning can reserve at once; take "
+        "fewer tiles per block or larger slabs"};
   }
-  status const begun =
-      launch(compress_prologue_kernel<Space>, 1, Space::prologue_threads, space, stream);
   auto const tiles = static_cast<std::uint32_t>(num_tiles<Format>(source.rows, source.cols));
-  if (!begun.ok() || tiles == 0) return begun;
-  compress_params<Format, Space> const params{
-      source.data, source.ld, {source.rows, source.cols}, tiles, directory, space};
-  auto const run = [&](auto* kernel, auto tuning) {
+  auto const run   = [&](auto* kernel, auto tuning) {
+    launch_order order;
+    status result = load(kernel, order);
+    if (result.ok()) {
+      result = launch(compress_prologue_kernel<Space>, 1, Space::prologue_threads, space, stream);
+    }
+    if (!result.ok() || tiles == 0) return result;
+    compress_params<Format, Space> const params{
+        source.data, source.ld, {source.rows, source.cols}, tiles, directory, space};
     std::uint32_t const blocks = ceil_div<std::uint32_t>(tiles, tuning.tiles);
-    return launch(kernel, blocks, tuning.block_threads, params, stream, launch_order::overlaps);
+    return launch(kernel, blocks, tuning.block_threads, params, stream, order);
   };
   return has_vector_rows(source)
              ? run(compress_kernel<Format, Codec, of_vectors, vectors, Space>, of_vectors{})

@@ -1,24 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: 2026 the bitsparse authors
 /// @file
-/// How close do compress and decompress come to the memory roofline?
+/// How close do compress and decompress come to the memory roofline, and what do others reach?
 ///
-/// Names: compress|decompress/<element>/<rows>x<cols>/zeros:<share>/<codec>, and copy/<bytes>.
-/// Counters: fraction, useful bytes over the same run's copy rate and the time, where useful bytes
-///   are the dense bytes once plus the encoding's ideal bits once, without padding and descriptors;
-///   dense_GBps; ratio, dense bytes over chunks and descriptors; copy_GBps, bytes read and written
-///   per second by cudaMemcpyAsync right before.
+/// Names, <shape> being <rows>x<cols>/zeros:<share>:
+///   copy/<bytes>; pattern/<read|write>/<bytes of a tile's row>/<shape>, plain kernels that move the
+///   bytes of compress (read) and decompress (write) and compute nothing;
+///   compress|decompress/<element>/<shape>/<codec>, and with /tile:<rows>x<cols>, /ld:<values>,
+///   /arena or /real:<file> instead of uniform zeros where they differ from the default;
+///   pair/<MiB> compress and then decompress, empty_pair two empty kernels, for the launch-bound end;
+///   compress|decompress/peer:<name>/..., see bench/peers.
+/// Counters: see bench/support/roofline.cuh.
 #include <algorithm>
 #include <cstdint>
-#include <cstdio>
-#include <cstring>
+#include <fstream>
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include <benchmark/benchmark.h>
 
-#include <bench/support/device.cuh>
+#include <bench/peers/peers.hpp>
+#include <bench/support/device_case.cuh>
+#include <bench/support/roofline.cuh>
+#include <bench/support/traffic_pattern.cuh>
+#include <bitsparse/arena/arena.cuh>
+#include <bitsparse/arena/compressed_tensor.cuh>
+#include <bitsparse/arena/operations.cuh>
 #include <bitsparse/device/compress.cuh>
 #include <bitsparse/device/decompress.cuh>
 
@@ -26,233 +35,246 @@ namespace {
 
 namespace bs = bitsparse;
 
-constexpr std::uint64_t num_rows = 16000, num_cols = 21504;
-constexpr int num_tensors         = 4;  // in rotation: together far more than L2 holds
-constexpr int launches_per_timing = 2 * num_tensors;  // so that the events' own time does not count
+constexpr std::uint64_t num_rows = 16000, num_cols = 21504;  // BitSparse's experiment
 
-/// Tensors of one element and density, all in device memory.
-template <class Format>
-class tensors {
- public:
-  using element   = typename Format::element;
-  using bits_type = typename Format::bits_type;
+// -------------------------------------------------------------------------------------------------
+// Rows
+// -------------------------------------------------------------------------------------------------
 
-  static constexpr std::uint64_t num_values  = num_rows * num_cols;
-  static constexpr std::uint64_t dense_bytes = num_values * sizeof(bits_type);
-
-  explicit tensors(double zeros) {
-    std::uint64_t const payload = bs::max_payload_bytes<Format>(num_rows, num_cols);
-    for (int i = 0; i < num_tensors; ++i) {
-      dense_.emplace_back(dense_bytes);
-      restored_.emplace_back(dense_bytes);
-      memory_.emplace_back(bs::device_tensor_bytes<Format>(num_rows, num_cols, payload));
-      views_.push_back(bs::make_device_tensor<Format>(
-          memory_[i].template as<void>(), num_rows, num_cols, payload));
-      require(cudaMemset(views_[i].state, 0, sizeof(bs::tensor_state)));
-      bench::fill_activations<element>(
-          dense_[i].template as<bits_type>(), num_values, zeros, 1 + i);
-    }
-  }
-
-  template <class Codec>
-  void compress(int i) {
-    require(bs::compress<Codec>(
-        bs::const_matrix_view<element>{
-            dense_[i].template as<bits_type>(), num_rows, num_cols, num_cols},
-        views_[i],
-        nullptr));
-  }
-  void decompress(int i) {
-    require(bs::decompress(
-        views_[i], {restored_[i].template as<bits_type>(), num_rows, num_cols, num_cols}, nullptr));
-  }
-  void copy(int i) {
-    require(cudaMemcpyAsync(restored_[i].template as<void>(),
-                            dense_[i].template as<void>(),
-                            dense_bytes,
-                            cudaMemcpyDeviceToDevice));
-  }
-
-  /// Bytes read and written per millisecond by a device-to-device copy; the median of five.
-  double copy_bytes_per_ms() {
-    std::vector<double> times;
-    for (int repeat = 0; repeat < 5; ++repeat) {
-      times.push_back(timer_.milliseconds(
-                          [&] {
-                            for (int i = 0; i < num_tensors; ++i) copy(i);
-                          },
-                          nullptr) /
-                      num_tensors);
-    }
-    std::sort(times.begin(), times.end());
-    return 2.0 * dense_bytes / times[2];
-  }
-  template <class Work>
-  double milliseconds(Work work) {
-    return timer_.milliseconds(
-               [&] {
-                 for (int i = 0; i < launches_per_timing; ++i) work(i % num_tensors);
-               },
-               nullptr) /
-           launches_per_timing;
-  }
-
-  /// Of tensor 0: chunks and descriptors, and the values that are not 0.
-  struct contents {
-    double compressed_bytes;
-    double kept;
-  };
-  contents read_contents() {
-    bs::tensor_state state;
-    require(cudaMemcpy(&state, views_[0].state, sizeof(state), cudaMemcpyDeviceToHost));
-    std::vector<bs::tile_descriptor> directory(bs::num_tiles<Format>(num_rows, num_cols));
-    require(cudaMemcpy(
-        directory.data(), views_[0].directory, directory.size() * 8, cudaMemcpyDeviceToHost));
-    double kept = 0;
-    for (auto const& tile : directory) kept += tile.kept();
-    if (state.conditions != 0) std::fprintf(stderr, "a condition was raised\n");
-    return {state.cursor_units * 16.0 + directory.size() * 8.0, kept};
-  }
-  bool is_exact() {
-    std::vector<bits_type> before(1 << 20), after(1 << 20);
-    require(cudaMemcpy(before.data(),
-                       dense_[1].template as<void>(),
-                       before.size() * sizeof(bits_type),
-                       cudaMemcpyDeviceToHost));
-    require(cudaMemcpy(after.data(),
-                       restored_[1].template as<void>(),
-                       after.size() * sizeof(bits_type),
-                       cudaMemcpyDeviceToHost));
-    return before == after;
-  }
-
- private:
-  static void require(cudaError_t error) { bench::require_cuda(error, "kernels"); }
-  static void require(bs::status result) {
-    if (!result.ok()) bench::require_cuda(static_cast<cudaError_t>(result), result.text());
-  }
-
-  std::vector<bench::device_memory> dense_, restored_, memory_;
-  std::vector<bs::device_tensor_view<Format>> views_;
-  bench::event_timer timer_;
-};
-
-/// The one case whose tensors are alive, whatever its element.
-std::shared_ptr<void> alive;
-
-/// The tensors of the case that runs: benchmarks of one element and density follow each other and
-/// share them; the next case frees them.
-template <class Format>
-tensors<Format>& shared_tensors(double zeros) {
-  static std::weak_ptr<tensors<Format>> mine;
-  static double mine_zeros = -1;
-  auto kept                = mine.lock();
-  if (kept == nullptr || mine_zeros != zeros) {
-    kept.reset();
-    alive.reset();
-    kept       = std::make_shared<tensors<Format>>(zeros);
-    mine       = kept;
-    mine_zeros = zeros;
-    alive      = kept;
-  }
-  return *kept;
-}
-
-enum class operation { compress, decompress };
-
+/// @param detail the end of the name
 template <class Format, class Codec>
-void run(benchmark::State& state, operation what, double zeros) {
-  auto& subject = shared_tensors<Format>(zeros);
-  for (int i = 0; i < num_tensors; ++i) {
-    subject.template compress<Codec>(i);
-    subject.decompress(i);
-  }
-  auto const contents    = subject.read_contents();
-  double const copy_rate = subject.copy_bytes_per_ms();
-  double total           = 0;
-  for (auto _ : state) {
-    double const ms = subject.milliseconds([&](int i) {
-      if (what == operation::compress) {
-        subject.template compress<Codec>(i);
-      } else {
-        subject.decompress(i);
-      }
-    });
-    state.SetIterationTime(ms / 1e3);
-    total += ms;
-  }
-  if (!subject.is_exact()) state.SkipWithError("not exact");
-  using subject_type         = tensors<Format>;
-  double const value_bits    = Format::element::value_bits;
-  double const density       = contents.kept / subject_type::num_values;
-  bool const carries         = std::is_same_v<Codec, bs::codec::sign>;
-  double const ideal_bits    = std::min(value_bits, 1 + (value_bits - (carries ? 1 : 0)) * density);
-  double const useful_bytes  = subject_type::dense_bytes * (1 + ideal_bits / value_bits);
-  double const ms            = total / state.iterations();
-  state.counters["fraction"] = useful_bytes / copy_rate / ms;
-  state.counters["dense_GBps"] = subject_type::dense_bytes / ms / 1e6;
-  state.counters["ratio"]      = subject_type::dense_bytes / contents.compressed_bytes;
-  state.counters["copy_GBps"]  = copy_rate / 1e6;
-}
-
-template <class Format>
-void run_copy(benchmark::State& state) {
-  auto& subject = shared_tensors<Format>(0.9);
-  double total  = 0;
-  for (auto _ : state) {
-    double const ms = subject.milliseconds([&](int i) { subject.copy(i); });
-    state.SetIterationTime(ms / 1e3);
-    total += ms;
-  }
-  state.counters["copy_GBps"] =
-      2.0 * tensors<Format>::dense_bytes / (total / state.iterations()) / 1e6;
-}
-
-template <class Format, class Codec>
-void add(double zeros) {
-  for (operation const what : {operation::compress, operation::decompress}) {
-    char share[16];
-    std::snprintf(share, sizeof(share), "%.2f", zeros);
-    std::string const name = std::string{what == operation::compress ? "compress" : "decompress"} +
-                             "/" + Format::element::name + "/" + std::to_string(num_rows) + "x" +
-                             std::to_string(num_cols) + "/zeros:" + share + "/" + Codec::name;
-    benchmark::RegisterBenchmark(
-        name.c_str(), [=](benchmark::State& state) { run<Format, Codec>(state, what, zeros); })
-        ->UseManualTime()
-        ->Iterations(8)
-        ->Unit(benchmark::kMillisecond);
+void add(std::uint64_t rows,
+         std::uint64_t cols,
+         double zeros,
+         std::string const& detail = "",
+         std::uint64_t ld          = 0) {
+  if (ld == 0) ld = cols;
+  std::string const middle =
+      std::string("/") + Format::element::name + "/" + bench::shape_and_zeros(rows, cols, zeros);
+  for (bench::operation const what : bench::both) {
+    bench::add_row(
+        bench::name_of(what) + middle + "/" + Codec::name + detail, [=](benchmark::State& state) {
+          bench::run<Format, Codec>(
+              state,
+              what,
+              bench::shared_case<bench::case_of<Format>>(middle + detail, rows, cols, ld, zeros));
+        });
   }
 }
 
 template <class Element>
 void add_element() {
   using format = bs::default_format<Element>;
+  for (double const zeros : {0.0, 0.5, 0.8, 0.9, 0.95, 0.99}) {
+    add<format, bs::codec::fast>(num_rows, num_cols, zeros);
+    add<format, bs::codec::sign>(num_rows, num_cols, zeros);
+  }
+}
+
+template <class Element, int Rows, int Cols>
+void add_tile() {
+  for (double const zeros : {0.5, 0.9}) {
+    add<bs::tile_format<Element, Rows, Cols>, bs::codec::sign>(
+        num_rows, num_cols, zeros, "/tile:" + std::to_string(Rows) + "x" + std::to_string(Cols));
+  }
+}
+
+/// Real activations, where the program finds them: the values of one file, repeated.
+void add_real(std::string const& file) {
+  using format = bs::default_format<bs::bf16>;
+  std::ifstream stream("tests/data/relu_gpt_" + file + "_128x3072_bf16.bin", std::ios::binary);
+  std::vector<std::uint16_t> sample(128 * 3072);
+  auto const bytes = static_cast<std::streamsize>(sample.size() * sizeof(sample[0]));
+  if (!stream.read(reinterpret_cast<char*>(sample.data()), bytes)) return;
+  std::string const name = "/bf16/114688x3072/sign/real:" + file;
+  for (bench::operation const what : bench::both) {
+    bench::add_row(bench::name_of(what) + name, [=](benchmark::State& state) {
+      bench::run<format, bs::codec::sign>(
+          state, what, bench::shared_case<bench::case_of<format>>(name, 114688, 3072, sample));
+    });
+  }
+}
+
+/// Into an arena; what the plain buffer's row of the same name is without.
+template <class Element>
+void add_arena(double zeros) {
+  using format = bs::default_format<Element>;
+  std::string const middle =
+      std::string("/") + Element::name + "/" + bench::shape_and_zeros(num_rows, num_cols, zeros);
+  for (bench::operation const what : bench::both) {
+    bench::add_row(bench::name_of(what) + middle + "/sign/arena", [=](benchmark::State& state) {
+      auto& subject =
+          bench::shared_case<bench::case_of<format>>(middle, num_rows, num_cols, num_cols, zeros);
+      auto& dense                = subject.dense;
+      std::uint64_t const stored = dense.dense_bytes() *
+                                   (2.0 / sizeof(typename format::bits_type)) * (1.2 - zeros) *
+                                   dense.count();
+      bs::arena arena(stored / bs::default_slab_bytes + 256);
+      std::vector<std::unique_ptr<bs::compressed_tensor<format>>> tensors;
+      for (int i = 0; i < dense.count(); ++i) {
+        tensors.push_back(
+            std::make_unique<bs::compressed_tensor<format>>(arena.view(), num_rows, num_cols));
+      }
+      auto const compress = [&](int i) {
+        bench::require(
+            bs::compress<bs::codec::sign>(subject.source(i), tensors[i]->view(), nullptr));
+      };
+      auto const decompress = [&](int i) {
+        bench::require(bs::decompress(tensors[i]->view(), subject.target(i), nullptr));
+      };
+      double const copy_rate = dense.copy_bytes_per_ms();
+      dense.forget_restored();
+      for (int i = 0; i < dense.count(); ++i) compress(i);
+      for (int i = 0; i < dense.count(); ++i) decompress(i);
+      if (!dense.is_exact()) state.SkipWithError("not exact");
+      double total = 0;
+      for (auto _ : state) {
+        double const ms = what == bench::operation::compress ? dense.milliseconds(compress)
+                                                             : dense.milliseconds(decompress);
+        state.SetIterationTime(ms / 1e3);
+        total += ms;
+      }
+      bench::set_counters(
+          state,
+          total / state.iterations(),
+          bench::useful_bytes(dense.dense_bytes(), Element::value_bits, dense.density(), true),
+          dense.dense_bytes(),
+          0,
+          copy_rate);
+    });
+  }
+}
+
+void add_copy_and_patterns() {
+  using format = bs::default_format<bs::bf16>;
+  bench::add_row("copy/" + std::to_string(num_rows * num_cols * 2), [](benchmark::State& state) {
+    auto& dense =
+        bench::shared_case<bench::case_of<format>>("copy", num_rows, num_cols, num_cols, 0.9).dense;
+    for (auto _ : state)
+      state.SetIterationTime(dense.milliseconds([&](int i) { dense.copy(i); }) / 1e3);
+    state.counters["copy_GBps"] = dense.copy_bytes_per_ms() / 1e6;
+  });
   for (double const zeros : {0.5, 0.8, 0.9, 0.95}) {
-    add<format, bs::codec::fast>(zeros);
-    add<format, bs::codec::sign>(zeros);
+    for (std::uint32_t const row_bytes : {128, 256, 512}) {
+      for (bool const reads : {true, false}) {
+        std::string const name = std::string("pattern/") + (reads ? "read/" : "write/") +
+                                 std::to_string(row_bytes) + "/" +
+                                 bench::shape_and_zeros(num_rows, num_cols, zeros);
+        bench::add_row(name, [=](benchmark::State& state) {
+          auto& dense =
+              bench::shared_case<bench::case_of<format>>("copy", num_rows, num_cols, num_cols, 0.9)
+                  .dense;
+          auto const chunk = static_cast<std::uint32_t>(512 / 16.0 * (1 + 15 * (1 - zeros)) + 0.5);
+          bench::tile_pattern const pattern{num_cols * 2 / 16, row_bytes / 16, chunk};
+          constexpr std::uint32_t tiles = num_rows * num_cols * 2 / 8192;
+          auto const vectors            = [](std::uint16_t* values) {
+            return reinterpret_cast<uint4*>(values);
+          };
+          double const copy_rate = dense.copy_bytes_per_ms();
+          double total           = 0;
+          for (auto _ : state) {
+            double const ms = dense.milliseconds([&](int i) {
+              if (reads) {
+                bench::read_tiles_kernel<<<tiles, bench::pattern_threads>>>(
+                    pattern, vectors(dense.dense(i)), vectors(dense.restored(i)));
+              } else {
+                bench::write_tiles_kernel<<<tiles, bench::pattern_threads>>>(
+                    pattern, vectors(dense.dense(i)), vectors(dense.restored(i)));
+              }
+            });
+            state.SetIterationTime(ms / 1e3);
+            total += ms;
+          }
+          bench::set_counters(state,
+                              total / state.iterations(),
+                              dense.dense_bytes() * (1 + chunk / 512.0),
+                              dense.dense_bytes(),
+                              0,
+                              copy_rate);
+        });
+      }
+    }
+  }
+}
+
+__global__ void empty_kernel() {}
+
+/// From 1 MiB to 4 GiB of bf16, 90 % zeros.
+void add_sizes() {
+  using format = bs::default_format<bs::bf16>;
+  bench::add_row("empty_pair", [](benchmark::State& state) {
+    bench::event_timer timer;
+    for (auto _ : state) {
+      auto const pairs = [] {
+        for (int i = 0; i < 200; ++i) {
+          empty_kernel<<<1, 32>>>();
+          empty_kernel<<<1, 32>>>();
+        }
+      };
+      state.SetIterationTime(timer.milliseconds(pairs, nullptr) / 200 / 1e3);
+    }
+  });
+  for (std::uint64_t const mib : {1, 4, 16, 64, 256, 1024, 4096}) {
+    std::uint64_t const cols = 4096, rows = mib * (1 << 20) / 8192;
+    std::string const name = "pair/" + std::to_string(mib);
+    bench::add_row(name, [=](benchmark::State& state) {
+      auto& subject = bench::shared_case<bench::case_of<format>>(name, rows, cols, cols, 0.9);
+      auto& dense   = subject.dense;
+      double total  = 0;
+      for (auto _ : state) {
+        double const ms = dense.milliseconds([&](int i) {
+          bench::require(
+              bs::compress<bs::codec::sign>(subject.source(i), subject.tensor(i), nullptr));
+          bench::require(bs::decompress(subject.tensor(i), subject.target(i), nullptr));
+        });
+        state.SetIterationTime(ms / 1e3);
+        total += ms;
+      }
+      if (!dense.is_exact()) state.SkipWithError("not exact");
+      double const copy_rate    = dense.copy_bytes_per_ms();
+      state.counters["copy_ms"] = 2 * dense.dense_bytes() / copy_rate;
+      bench::set_counters(state,
+                          total / state.iterations(),
+                          2 * bench::useful_bytes(dense.dense_bytes(), 16, dense.density(), true),
+                          2 * dense.dense_bytes(),
+                          0,
+                          copy_rate);
+    });
   }
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  using copy_format           = bs::default_format<bs::bf16>;
-  std::string const copy_name = "copy/" + std::to_string(tensors<copy_format>::dense_bytes);
-  benchmark::RegisterBenchmark(copy_name.c_str(), run_copy<copy_format>)
-      ->UseManualTime()
-      ->Iterations(8)
-      ->Unit(benchmark::kMillisecond);
+  add_copy_and_patterns();
   add_element<bs::bf16>();
   add_element<bs::fp16>();
   add_element<bs::fp32>();
   add_element<bs::fp8_e4m3>();
   add_element<bs::fp8_e5m2>();
+  add_tile<bs::bf16, 64, 64>();
+  add_tile<bs::bf16, 64, 128>();
+  add_tile<bs::fp8_e4m3, 64, 128>();
+  add_tile<bs::fp8_e4m3, 64, 256>();
+  using bf16_format = bs::default_format<bs::bf16>;
+  add<bf16_format, bs::codec::sign>(num_rows, num_cols, 0.9, "/ld:21568", 21568);
+  add<bf16_format, bs::codec::sign>(num_rows, num_cols, 0.9, "/ld:21505", 21505);
+  for (char const* file : {"layer00", "layer03", "layer07", "layer11"}) add_real(file);
+  for (double const zeros : {0.5, 0.9}) add_arena<bs::bf16>(zeros);
+  add_arena<bs::fp8_e4m3>(0.9);
+  add_sizes();
+  for (double const zeros : {0.5, 0.9}) {
+    bench::add_cub_peer(zeros);
+    bench::add_cusparse_peer(zeros);
+    bench::add_nvcomp_peers(zeros);
+  }
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
   cudaDeviceProp properties;
   bench::require_cuda(cudaGetDeviceProperties(&properties, 0), "no CUDA device");
   benchmark::AddCustomContext("device", properties.name);
   benchmark::RunSpecifiedBenchmarks();
+  bench::running.reset();
   benchmark::Shutdown();
   return 0;
 }

@@ -1,4 +1,4 @@
-# What tests and benchmarks have in common: the CUDA language, warnings, and one function to add an executable.
+# What tests and benchmarks have in common: the CUDA language, warnings, and functions to set up their targets.
 
 set(BITSPARSE_HAS_CUDA OFF)
 if(BITSPARSE_ENABLE_CUDA)
@@ -19,9 +19,8 @@ if(BITSPARSE_ENABLE_CUDA)
   endif()
 endif()
 
-# bitsparse_add_executable(<name> <source>...): with the library and the project's warnings.
-function(bitsparse_add_executable name)
-  add_executable(${name} ${ARGN})
+# bitsparse_set_up_target(<name>): the library, the language and the project's warnings.
+function(bitsparse_set_up_target name)
   target_link_libraries(${name} PRIVATE bitsparse::bitsparse)
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
   set_target_properties(${name} PROPERTIES
@@ -35,4 +34,10 @@ function(bitsparse_add_executable name)
       $<$<COMPILE_LANGUAGE:CXX>:-Werror>
       $<$<COMPILE_LANGUAGE:CUDA>:-Werror=all-warnings -Xcompiler=-Werror>)
   endif()
+endfunction()
+
+# bitsparse_add_executable(<name> <source>...): an executable that is so set up.
+function(bitsparse_add_executable name)
+  add_executable(${name} ${ARGN})
+  bitsparse_set_up_target(${name})
 endfunction()

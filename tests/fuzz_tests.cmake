@@ -37,5 +37,5 @@ foreach(target reader round_trip)
     -DFUZZER=${fuzzer} -DCORPUS=${CMAKE_CURRENT_SOURCE_DIR}/fuzz/corpus/${target}
     -DSCRATCH=${CMAKE_CURRENT_BINARY_DIR}/fuzz_scratch/${target} -DSECONDS=30
     -P ${CMAKE_CURRENT_SOURCE_DIR}/fuzz/run_fuzzer.cmake)
-  set_tests_properties(fuzz_${target} PROPERTIES LABELS host TIMEOUT 300)
+  set_tests_properties(fuzz_${target} PROPERTIES LABELS host TIMEOUT 300 COST 30)
 endforeach()

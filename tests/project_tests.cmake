@@ -103,3 +103,13 @@ if(Python3_Interpreter_FOUND)
 else()
   message(STATUS "bitsparse: no Python 3; the decoder of docs/format.md is not tested")
 endif()
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The benchmarks' report
+# ---------------------------------------------------------------------------------------------------------------------
+
+find_package(Python3 COMPONENTS Interpreter)
+if(Python3_FOUND)
+  add_test(NAME bench_report COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/bench/report_test.py)
+  set_tests_properties(bench_report PROPERTIES LABELS host TIMEOUT 120)
+endif()

@@ -11,7 +11,8 @@ tests_dir=${1:-$root/build/tests}
 jobs_at_once=${2:-8}
 chosen=("${@:3}")
 logs=$(mktemp -d)
-trap 'rm -rf "$logs"' EXIT
+trap 'sort "$logs/summary" 2>/dev/null; rm -rf "$logs"' EXIT  # also what was done when it is interrupted
+trap 'exit 124' TERM INT
 
 check() { # <tool> <test>
   local log=$logs/$1.$2 status=0
@@ -31,5 +32,4 @@ for tool in memcheck racecheck synccheck initcheck; do
   done
 done
 wait
-sort "$logs/summary"
 ! grep -qvE 'exit 0 ' "$logs/summary"

@@ -30,16 +30,21 @@ def compile_log(nvcc, include_dir):
 
 
 def short_name(symbol):
-    """'compress bf16 64x64 sign, vectors' from a demangled kernel."""
+    """'compress sign, bf16 32x128, vectors, 64 threads x 2 tiles' from a demangled kernel; ', arena' if it works in one."""
+    arena = ", arena" if re.search("::arena_|::statistics_", symbol) else ""
     kernel = re.search(r"(compress|decompress)_kernel<", symbol)
     if kernel is None:
-        return re.search(r"(\w+_kernel)", symbol).group(1)
+        return re.search(r"(\w+_kernel)", symbol).group(1) + arena
     element, rows, cols = re.search(r"tile_format<bitsparse::v0::(\w+), (\d+), (\d+)>", symbol).groups()
-    codec = re.search(r"codec::(\w+)", symbol)
-    threads = re.search(r"tile_tuning<(\d+)>", symbol).group(1)
     arrangement = "vectors" if "uint4" in symbol else "values"
-    what = kernel.group(1) + (f" {codec.group(1)}" if codec else "")
-    return f"{what}, {element} {rows}x{cols}, {arrangement}, {threads} threads"
+    if kernel.group(1) == "compress":
+        what = "compress " + re.search(r"codec::(\w+)", symbol).group(1)
+        threads, tiles = re.search(r"tile_tuning<(\d+), (\d+)>", symbol).groups()
+        group = f"{threads} threads x {tiles} tile" + ("s" if tiles != "1" else "")
+    else:
+        what = "decompress"
+        group = re.search(r"tile_format<[^>]*>, (\d+),", symbol).group(1) + " threads"
+    return f"{what}, {element} {rows}x{cols}, {arrangement}, {group}{arena}"
 
 
 def measured(log):
@@ -52,6 +57,8 @@ def measured(log):
                 spills.append(short_name(symbol))
         elif match := re.search(r"Used (\d+) registers", line):
             shared = re.search(r"(\d+) bytes smem", line)
+            if short_name(symbol) in rows:
+                sys.exit(f"two kernels are named {short_name(symbol)}")
             rows[short_name(symbol)] = (int(match.group(1)), int(shared.group(1)) if shared else 0)
     return rows, spills
 

@@ -12,7 +12,7 @@
 
 namespace bs = bitsparse;
 
-using format = bs::default_format<bs::bf16>;  // tiles of 64 x 64 values
+using format = bs::default_format<bs::bf16>;  // tiles of 32 x 128 values
 
 // Once, at set-up: all the memory that a tensor will ever take.
 bs::device_tensor_view<format> make_tensor(std::uint64_t rows, std::uint64_t cols) {

@@ -11,7 +11,7 @@
 namespace bs = bitsparse;
 
 int main() {
-  using format             = bs::default_format<bs::bf16>;               // tiles of 64 x 64 values
+  using format             = bs::default_format<bs::bf16>;               // tiles of 32 x 128 values
   std::uint64_t const rows = 100, cols = 200;                            // any shape
   std::vector<std::uint16_t> dense(rows * cols), restored(rows * cols);  // bf16 bit patterns
   for (std::size_t i = 0; i < dense.size(); i += 7) dense[i] = 0x3f80;   // 1.0 among zeros

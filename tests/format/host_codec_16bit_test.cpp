@@ -16,7 +16,7 @@ using small_formats =
     bs::type_list<bs::tile_format<Element, 16, 16>, bs::tile_format<Element, 1, 256>>;
 template <class Element>
 using large_formats = bs::type_list<bs::tile_format<Element, 256, 8>,
-                                    bs::tile_format<Element, 64, 64>,
+                                    bs::tile_format<Element, 32, 128>,
                                     bs::tile_format<Element, 8, 1024>>;
 
 template <class Element>

@@ -14,7 +14,7 @@ template <class Element>
 using formats = bs::type_list<bs::tile_format<Element, 16, 16>,
                               bs::tile_format<Element, 1, 256>,
                               bs::tile_format<Element, 256, 16>,
-                              bs::tile_format<Element, 64, 128>,
+                              bs::tile_format<Element, 32, 256>,
                               bs::tile_format<Element, 128, 128>>;
 
 /// All patterns many times over, each run rotated, so that a mixed matrix has more tiles than one.

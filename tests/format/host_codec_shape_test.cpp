@@ -12,10 +12,10 @@ namespace bt = bitsparse_test;
 namespace {
 
 using formats = bs::type_list<bs::tile_format<bs::bf16, 16, 16>,
-                              bs::tile_format<bs::bf16, 64, 64>,
+                              bs::tile_format<bs::bf16, 32, 128>,
                               bs::tile_format<bs::fp16, 1, 256>,
                               bs::tile_format<bs::fp32, 32, 64>,
-                              bs::tile_format<bs::fp8_e4m3, 64, 128>,
+                              bs::tile_format<bs::fp8_e4m3, 32, 256>,
                               bs::tile_format<bs::fp8_e5m2, 16, 16>>;
 
 /// A matrix of random values.

@@ -9,10 +9,12 @@ import json
 import os
 import pathlib
 import resource
+import signal
 import struct
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 import inspect_files as files
@@ -25,12 +27,12 @@ KEYS = [
 ]
 SLICES = [f"relu_gpt_layer{layer}_128x3072_bf16.bin" for layer in ("00", "03", "07", "11")]
 CODECS = ["fast", "sign", "compact"]
-TILES = {
-    "bf16": ["64x64", "32x64", "64x128"],
-    "fp16": ["64x64", "32x64", "64x128"],
-    "fp32": ["32x64", "32x32", "64x64"],
-    "e4m3": ["64x128", "64x64", "128x128"],
-    "e5m2": ["64x128", "64x64", "128x128"],
+TILES = {  # the default first
+    "bf16": ["32x128", "64x64", "64x128"],
+    "fp16": ["32x128", "64x64", "64x128"],
+    "fp32": ["32x64", "64x32", "64x64"],
+    "e4m3": ["32x256", "64x128", "64x256"],
+    "e5m2": ["32x256", "64x128", "64x256"],
 }
 
 
@@ -172,14 +174,14 @@ class Values(InspectTest):
     def test_zeros_have_no_bound(self):
         self.write("zeros", bytes(65 * 65 * 2))
         found = self.report("zeros", "--dtype", "bf16", "--shape", "65x65")
-        self.assertEqual((found["density"], found["compressed_bytes"], found["tiles"]), (0, 32, {"zero": 4}))
+        self.assertEqual((found["density"], found["compressed_bytes"], found["tiles"]), (0, 24, {"zero": 3}))
         self.assertIsNone(found["bound_ratio"])
         self.assertIsNone(found["entropy_ratio"])
         self.assertIn("unbounded", self.run_tool("zeros", "--dtype", "bf16", "--shape", "65x65").stdout.decode())
 
     def test_no_zeros_never_expand(self):
-        self.write("full", b"\x80\xbf" * 64 * 64)
-        found = self.report("full", "--dtype", "bf16", "--shape", "64x64", "--codec", "sign")
+        self.write("full", b"\x80\xbf" * 32 * 128)
+        found = self.report("full", "--dtype", "bf16", "--shape", "32x128", "--codec", "sign")
         self.assertEqual((found["tiles"], found["compressed_bytes"]), ({"dense": 1}, 8192 + 8))
 
     def test_tiles(self):
@@ -279,7 +281,7 @@ class Npy(InspectTest):
         self.write("x.npy", good)
         self.assert_fails("--dtype says bf16", "x.npy", "--dtype", "bf16", name="x.npy")
         self.assert_fails("--shape says 3x2", "x.npy", "--shape", "3x2", name="x.npy")
-        self.assert_fails("32x64", "x.npy", "--tile", "16x16", name="x.npy")
+        self.assert_fails(", ".join(TILES["fp16"]), "x.npy", "--tile", "16x16", name="x.npy")
 
 
 class Errors(InspectTest):
@@ -334,7 +336,12 @@ class Errors(InspectTest):
             (["raw", "--backend", "tpu"], "--backend: 'tpu'"),
             (["raw", "--out", ""], "--out: ''"),
             (["raw", "raw", "--out", "x"], "--out takes one FILE"),
+            (["raw", "--json", "--json"], "--json: given twice"),
         ]
+        for option, value in (("--dtype", "bf16"), ("--shape", "2x3"), ("--codec", "sign"), ("--tile", "64x64"),
+                              ("--backend", "host"), ("--out", "x")):
+            wrong.append(([option, value, "raw", option, value], option + ": given twice"))
+            wrong.append(([f"{option}={value}", "raw", option, value], option + ": given twice"))
         for option in ("--dtype", "--shape", "--codec", "--tile", "--backend", "--out"):
             wrong.append((["raw", option], option + ": it needs a value"))
             wrong.append((["raw", option, "--json"], option + ": it needs a value"))
@@ -381,12 +388,11 @@ class Errors(InspectTest):
         self.assertEqual(done.stderr.decode(), "bitsparse_inspect: large: not enough memory\n" * 2)
 
     @unittest.skipUnless(os.path.exists("/dev/full"), "there is no /dev/full")
-    def test_a_full_device(self):
+    def test_a_full_standard_output(self):
         self.write("raw", bytes(range(12)))
         with open("/dev/full", "wb") as full:
             done = self.run_tool("raw", *self.RAW, stdout=full)
         self.assertEqual((done.returncode, done.stderr.count(b"\n")), (1, 1))
-        self.assert_fails("--out /dev/full: cannot write", "raw", *self.RAW, "--out", "/dev/full", name="raw")
 
     def test_progress_goes_to_a_terminal(self):
         self.write("a", bytes(12))
@@ -438,18 +444,96 @@ class Serialized(InspectTest):
     def test_options_that_contradict_the_file(self):
         self.make("x.bsp", 65, 130)
         for option, same, other in (("--dtype", "bf16", "fp16"), ("--shape", "65x130", "130x65"),
-                                    ("--codec", "sign", "fast"), ("--tile", "64x64", "32x64")):
+                                    ("--codec", "sign", "fast"), ("--tile", "32x128", "64x64")):
             self.report("x.bsp", option, same)
             self.assert_fails(f"{option} says {other}", "x.bsp", option, other, name="x.bsp")
 
     def test_out_does_not_overwrite_its_input(self):
         self.make("x.bsp", 65, 130)
         before = (self.folder / "x.bsp").read_bytes()
-        self.assert_fails("overwrite", "x.bsp", "--out", "./x.bsp", name="x.bsp")
-        self.assertEqual((self.folder / "x.bsp").read_bytes(), before)
-        self.assert_fails("cannot write", "x.bsp", "--out", "no/such/folder", name="x.bsp")
+        (self.folder / "symbolic").symlink_to("x.bsp")
+        os.link(self.folder / "x.bsp", self.folder / "hard")
+        for name in ("x.bsp", "./x.bsp", "symbolic", "hard"):
+            self.assert_fails("--out would overwrite it", "x.bsp", "--out", name, name="x.bsp")
+            self.assert_fails("--out would overwrite it", name, "--out", "x.bsp", name=name)
+            self.assertEqual((self.folder / "x.bsp").read_bytes(), before)
+
+    def names(self):
+        return sorted(os.listdir(self.folder))
+
+    def test_out_that_cannot_be_written(self):
+        self.make("x.bsp", 65, 130)
+        (self.folder / "folder").mkdir()
+        os.mkfifo(self.folder / "pipe")
+        (self.folder / "dangling").symlink_to("nothing")
+        before = self.names()
+        for name, reason in (("folder", "is a directory"), ("pipe", "is not a regular file"),
+                             ("/dev/null", "is not a regular file"), ("dangling", "a symbolic link to nothing"),
+                             ("no/such", "there is no folder no"), ("x.bsp/y", "cannot write: ")):
+            self.assert_fails(reason, "x.bsp", "--out", name, name="--out " + name)
+            self.assertEqual(self.names(), before)
         self.assert_fails("--dtype says fp16", "x.bsp", "--dtype", "fp16", "--out", "none", name="x.bsp")
-        self.assertFalse((self.folder / "none").exists())
+        self.assertEqual(self.names(), before)
+
+    @unittest.skipIf(os.geteuid() == 0, "root writes everything")
+    def test_out_without_permission(self):
+        self.make("x.bsp", 65, 130)
+        self.write("kept", b"kept")
+        (self.folder / "kept").chmod(0o444)
+        self.assert_fails("Permission denied", "x.bsp", "--out", "kept", name="--out kept")
+        self.assertEqual((self.folder / "kept").read_bytes(), b"kept")
+
+    def test_out_replaces_a_file_and_keeps_its_permissions_and_links(self):
+        dense = self.make("x.bsp", 65, 130)
+        self.write("old", b"old")
+        (self.folder / "old").chmod(0o640)
+        (self.folder / "link").symlink_to("old")
+        before = self.names()
+        self.report("x.bsp", "--out", "link")
+        self.assertEqual((self.folder / "old").read_bytes(), dense)
+        self.assertEqual((self.folder / "old").stat().st_mode & 0o777, 0o640)
+        self.assertTrue((self.folder / "link").is_symlink())
+        self.assertEqual(self.names(), before)
+
+    def test_a_failed_write_keeps_the_old_file_and_the_report(self):
+        self.make("x.bsp", 65, 130)
+        self.write("old", b"old")
+        before = self.names()
+
+        def limit():
+            resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+        for name in ("old", "new"):
+            found, errors = self.reports("x.bsp", "--out", name, code=1, preexec_fn=limit)
+            self.assertEqual([report["exact"] for report in found], [True])
+            self.assertEqual(len(errors), 1)
+            self.assertIn(f"--out {name}: cannot write: File too large", errors[0])
+            self.assertEqual((self.folder / "old").read_bytes(), b"old")
+            self.assertEqual(self.names(), before)
+        text = self.run_tool("x.bsp", "--out", "old", preexec_fn=limit)
+        self.assertIn("exact        yes", text.stdout.decode())
+
+    def test_an_interrupted_write_leaves_the_old_file_or_the_new_one(self):
+        rows, cols = 4096, 4096
+        with open(self.folder / "zeros", "wb") as file:
+            file.truncate(rows * cols)  # sparse: takes no room on disk
+        self.report("zeros", "--dtype", "e4m3", "--shape", f"{rows}x{cols}", "--out", "x.bsp")
+        self.write("old", b"old")
+        before = self.names()
+        start = time.monotonic()
+        self.report("x.bsp", "--out", "old")
+        seconds = time.monotonic() - start
+        for i in range(24):  # the write is the end of it
+            number = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)[i % 3]
+            self.write("old", b"old")
+            tool = subprocess.Popen([TOOL, "x.bsp", "--out", "old", "--backend", "host"], cwd=self.folder,
+                                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            try:
+                tool.wait(timeout=seconds * (0.4 + 0.025 * i))
+            except subprocess.TimeoutExpired:
+                tool.send_signal(number)
+            self.assertIn(tool.wait(timeout=60), (0, -number))
+            self.assertIn((self.folder / "old").stat().st_size, (3, rows * cols))
+            self.assertEqual(self.names(), before)
 
     def assert_all_rejected(self, contents):
         """Each is rejected with one line, and a good file between them is still done."""

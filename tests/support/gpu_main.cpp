@@ -2,11 +2,10 @@
 // SPDX-FileCopyrightText: 2026 the bitsparse authors
 /// @file
 /// The gpu tests' main function: without a device they are skipped, with CTest's SKIP_RETURN_CODE.
-#define CATCH_CONFIG_RUNNER
 #include <cuda_runtime_api.h>
 #include <cstdio>
 
-#include <tests/support/catch.hpp>
+#include <tests/support/run_tests.hpp>
 
 int main(int argc, char* argv[]) {
   int count = 0;
@@ -14,5 +13,5 @@ int main(int argc, char* argv[]) {
     std::printf("skipped: no CUDA device\n");
     return 77;
   }
-  return Catch::Session().run(argc, argv);
+  return bitsparse_test::run_tests(argc, argv);
 }

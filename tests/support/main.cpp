@@ -2,9 +2,8 @@
 // SPDX-FileCopyrightText: 2026 the bitsparse authors
 /// @file
 /// The tests' main function.
-#define CATCH_CONFIG_RUNNER
-#include <tests/support/catch.hpp>
+#include <tests/support/run_tests.hpp>
 
 int main(int argc, char* argv[]) {
-  return Catch::Session().run(argc, argv);
+  return bitsparse_test::run_tests(argc, argv);
 }

@@ -91,7 +91,7 @@ class Run:
         zeros = self.zeros()
         made = {}
         for codec in ("sign", "fast"):
-            made[codec] = table(["element"] + [f"{float(z):.0%} zeros" for z in zeros],
+            made[codec] = table(["element"] + [f"{100 * float(z):.0f} % zeros" for z in zeros],
                                 [[e] + [self.both(e, z, codec) for z in zeros] for e in ELEMENTS])
         patterns = []
         for width in ("128", "256", "512"):
@@ -100,7 +100,7 @@ class Run:
                 pair = [self.row(f"pattern/{what}/{width}/{self.shape}/zeros:{z}") for what in ("read", "write")]
                 cells.append(" / ".join(number(row, "fraction") for row in pair) if any(pair) else "-")
             patterns.append([f"{width} bytes"] + cells)
-        made["patterns"] = table(["row of a tile"] + [f"{float(z):.0%} zeros" for z in zeros], patterns)
+        made["patterns"] = table(["row of a tile"] + [f"{100 * float(z):.0f} % zeros" for z in zeros], patterns)
         tiles = []
         for name in self.rows:
             if m := re.match(r"compress/(\w+)/[^/]+/zeros:0\.50/sign/tile:(\w+)$", name):
@@ -162,7 +162,7 @@ def draw_fraction(run, zeros, figure):
             plot(axis, zeros, lambda z: run.peer(what, peer, z), "fraction", ":x", label=f"{peer}, bf16")
         axis.set(title=what, xlabel="share of zeros", ylabel="useful bytes / (copy rate x time)", ylim=(0, 1.1))
         axis.grid(alpha=0.3)
-    axis.legend(fontsize=7, loc="lower left")
+    axis.legend(fontsize=7, loc="center left", bbox_to_anchor=(1, 0.5))
 
 
 def draw_ratio(run, zeros, figure):

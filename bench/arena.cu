@@ -20,6 +20,8 @@
 #include <benchmark/benchmark.h>
 
 #include <bench/support/device.cuh>
+#include <bench/support/device_case.cuh>
+#include <bench/support/roofline.cuh>
 #include <bitsparse/arena/arena.cuh>
 #include <bitsparse/arena/compressed_tensor.cuh>
 #include <bitsparse/arena/operations.cuh>
@@ -33,9 +35,9 @@ namespace bs = bitsparse;
 using format    = bs::default_format<bs::bf16>;
 using bits_type = format::bits_type;
 
-void require(bs::status result) {
-  if (!result.ok()) bench::require_cuda(static_cast<cudaError_t>(result), result.text());
-}
+constexpr std::uint64_t num_rows = 16000, num_cols = 21504;
+
+using bench::require;
 
 bs::const_matrix_view<bs::bf16> read_only(bench::device_memory const& m,
                                           std::uint64_t rows,
@@ -48,48 +50,31 @@ bs::matrix_view<bs::bf16> writable(bench::device_memory const& m,
   return {m.as<bits_type>(), rows, cols, cols};
 }
 
-/// Four tensors each in plain buffers and in an arena, over the same dense matrices.
-class both {
+/// The tensors of a case, and as many in an arena, over the same dense matrices.
+class both : public bench::case_of<format> {
  public:
-  static constexpr std::uint64_t rows = 16000, cols = 21504, dense_bytes = rows * cols * 2;
-  static constexpr int count = 4;
-
-  both(double zeros, double host_share) {
-    std::uint64_t const payload = bs::max_payload_bytes<format>(rows, cols);
-    std::uint64_t const used    = used_slabs(zeros);
-    auto const in_host        = static_cast<std::uint64_t>(static_cast<double>(used) * host_share);
-    std::uint64_t const spare = used / 16 + 64;  // for what the estimate misses
+  both(double zeros, double host_share) : case_of(num_rows, num_cols, num_cols, zeros) {
+    std::uint64_t const used = used_slabs(zeros);
+    auto const in_host       = static_cast<std::uint64_t>(static_cast<double>(used) * host_share);
+    // For what the estimate misses, and what is kept while slabs are taken ahead.
+    std::uint64_t const spare = used / 16 + 256;
     arena_ = std::make_unique<bs::arena>(used - in_host + (host_share == 0 ? spare : 0),
                                          host_share == 0 ? 0 : in_host + spare);
-    for (int i = 0; i < count; ++i) {
-      dense_.emplace_back(dense_bytes);
-      restored_.emplace_back(dense_bytes);
-      memory_.emplace_back(bs::device_tensor_bytes<format>(rows, cols, payload));
-      buffers_.push_back(
-          bs::make_device_tensor<format>(memory_[i].as<void>(), rows, cols, payload));
-      bench::require_cuda(cudaMemset(buffers_[i].state, 0, sizeof(bs::tensor_state)), "cudaMemset");
+    for (int i = 0; i < dense.count(); ++i) {
       tensors_.push_back(
-          std::make_unique<bs::compressed_tensor<format>>(arena_->view(), rows, cols));
-      bench::fill_activations<bs::bf16>(dense_[i].as<bits_type>(), rows * cols, zeros, 1 + i);
-    }
-    for (int i = 0; i < count; ++i) {
+          std::make_unique<bs::compressed_tensor<format>>(arena_->view(), num_rows, num_cols));
       compress_buffer(i);
       compress_arena(i);
     }
   }
   void compress_buffer(int i) {
-    require(bs::compress<bs::codec::sign>(read_only(dense_[i], rows, cols), buffers_[i], nullptr));
+    require(bs::compress<bs::codec::sign>(source(i), tensor(i), nullptr));
   }
   void compress_arena(int i) {
-    require(bs::compress<bs::codec::sign>(
-        read_only(dense_[i], rows, cols), tensors_[i]->view(), nullptr));
+    require(bs::compress<bs::codec::sign>(source(i), tensors_[i]->view(), nullptr));
   }
-  void decompress_buffer(int i) {
-    require(bs::decompress(buffers_[i], writable(restored_[i], rows, cols), nullptr));
-  }
-  void decompress_arena(int i) {
-    require(bs::decompress(tensors_[i]->view(), writable(restored_[i], rows, cols), nullptr));
-  }
+  void decompress_buffer(int i) { require(bs::decompress(tensor(i), target(i), nullptr)); }
+  void decompress_arena(int i) { require(bs::decompress(tensors_[i]->view(), target(i), nullptr)); }
   bs::arena_state state() const {
     bs::arena_state content;
     bench::require_cuda(
@@ -101,27 +86,27 @@ class both {
   /// Of one work(i), after prepare(i) for all tensors, which is not counted.
   template <class Prepare, class Work>
   double milliseconds(Prepare prepare, Work work) {
-    for (int i = 0; i < count; ++i) prepare(i);
+    for (int i = 0; i < dense.count(); ++i) prepare(i);
     // While this runs, the host enqueues what is timed.
-    bench::require_cuda(cudaMemsetAsync(restored_[0].as<void>(), 0, dense_bytes), "cudaMemsetAsync");
+    bench::require_cuda(cudaMemsetAsync(dense.restored(0), 0, dense.dense_bytes()),
+                        "cudaMemsetAsync");
     return timer_.milliseconds(
                [&] {
-                 for (int i = 0; i < count; ++i) work(i);
+                 for (int i = 0; i < dense.count(); ++i) work(i);
                },
                nullptr) /
-           count;
+           dense.count();
   }
 
  private:
-  /// About the slabs that the four tensors take together.
-  static std::uint64_t used_slabs(double zeros) {
+  /// About the slabs that all tensors take together.
+  std::uint64_t used_slabs(double zeros) const {
     double const bits = 1 + 15 * (1 - zeros);
-    return static_cast<std::uint64_t>(count * (dense_bytes / 16.0) * bits / bs::default_slab_bytes);
+    return static_cast<std::uint64_t>(dense.count() * (dense.dense_bytes() / 16.0) * bits /
+                                      bs::default_slab_bytes);
   }
 
   std::unique_ptr<bs::arena> arena_;
-  std::vector<bench::device_memory> dense_, restored_, memory_;
-  std::vector<bs::device_tensor_view<format>> buffers_;
   std::vector<std::unique_ptr<bs::compressed_tensor<format>>> tensors_;
   bench::event_timer timer_;
 };
@@ -150,8 +135,9 @@ void run_both(benchmark::State& state, operation what, double zeros, double host
   }
   auto const used = subject.state();
   if (used.conditions != 0) state.SkipWithError("a condition was raised");
-  state.counters["dense_GBps"] = both::dense_bytes / (arena_ms / state.iterations()) / 1e6;
-  state.counters["relative"]   = buffer_ms / arena_ms;
+  state.counters["dense_GBps"] =
+      subject.dense.dense_bytes() / (arena_ms / state.iterations()) / 1e6;
+  state.counters["relative"] = buffer_ms / arena_ms;
   state.counters["host_share"] =
       static_cast<double>(used.in_use[1]) / (used.in_use[0] + used.in_use[1]);
 }
@@ -230,10 +216,7 @@ void run_take_give(benchmark::State& state, int blocks) {
 
 template <class Run>
 void add(std::string const& name, Run run) {
-  benchmark::RegisterBenchmark(name.c_str(), run)
-      ->UseManualTime()
-      ->Iterations(8)
-      ->Unit(benchmark::kMillisecond);
+  bench::add_row(name, run, 8);
 }
 
 }  // namespace
@@ -265,12 +248,5 @@ int main(int argc, char** argv) {
     add("take_give/" + std::to_string(blocks),
         [=](benchmark::State& state) { run_take_give(state, blocks); });
   }
-  benchmark::Initialize(&argc, argv);
-  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
-  cudaDeviceProp properties;
-  bench::require_cuda(cudaGetDeviceProperties(&properties, 0), "no CUDA device");
-  benchmark::AddCustomContext("device", properties.name);
-  benchmark::RunSpecifiedBenchmarks();
-  benchmark::Shutdown();
-  return 0;
+  return bench::run_rows(argc, argv);
 }

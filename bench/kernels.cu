@@ -127,16 +127,17 @@ void add_arena(double zeros) {
       for (int i = 0; i < dense.count(); ++i) compress(i);
       for (int i = 0; i < dense.count(); ++i) decompress(i);
       if (!dense.is_exact()) state.SkipWithError("not exact");
-      double total = 0;
-      for (auto _ : state) {
-        double const ms = what == bench::operation::compress ? dense.milliseconds(compress)
-                                                             : dense.milliseconds(decompress);
-        state.SetIterationTime(ms / 1e3);
-        total += ms;
-      }
+      double const ms = what == bench::operation::compress
+                            ? bench::measure(state, dense, compress)
+                            : bench::measure(state, dense, decompress);
+      bs::arena_state used;
+      bench::require_cuda(
+          cudaMemcpy(&used, arena.view().state, sizeof(used), cudaMemcpyDeviceToHost),
+          "cudaMemcpy");
+      if (used.conditions != 0) state.SkipWithError("a condition was raised");
       bench::set_counters(
           state,
-          total / state.iterations(),
+          ms,
           bench::useful_bytes(dense.dense_bytes(), Element::value_bits, dense.density(), true),
           dense.dense_bytes(),
           0,
@@ -150,8 +151,7 @@ void add_copy_and_patterns() {
   bench::add_row("copy/" + std::to_string(num_rows * num_cols * 2), [](benchmark::State& state) {
     auto& dense =
         bench::shared_case<bench::case_of<format>>("copy", num_rows, num_cols, num_cols, 0.9).dense;
-    for (auto _ : state)
-      state.SetIterationTime(dense.milliseconds([&](int i) { dense.copy(i); }) / 1e3);
+    bench::measure(state, dense, [&](int i) { dense.copy(i); });
     state.counters["copy_GBps"] = dense.copy_bytes_per_ms() / 1e6;
   });
   for (double const zeros : {0.5, 0.8, 0.9, 0.95}) {
@@ -171,22 +171,13 @@ void add_copy_and_patterns() {
             return reinterpret_cast<uint4*>(values);
           };
           double const copy_rate = dense.copy_bytes_per_ms();
-          double total           = 0;
-          for (auto _ : state) {
-            double const ms = dense.milliseconds([&](int i) {
-              if (reads) {
-                bench::read_tiles_kernel<<<tiles, bench::pattern_threads>>>(
-                    pattern, vectors(dense.dense(i)), vectors(dense.restored(i)));
-              } else {
-                bench::write_tiles_kernel<<<tiles, bench::pattern_threads>>>(
-                    pattern, vectors(dense.dense(i)), vectors(dense.restored(i)));
-              }
-            });
-            state.SetIterationTime(ms / 1e3);
-            total += ms;
-          }
+          double const ms        = bench::measure(state, dense, [&](int i) {
+            auto* const kernel = reads ? bench::read_tiles_kernel : bench::write_tiles_kernel;
+            kernel<<<tiles, bench::pattern_threads>>>(
+                pattern, vectors(dense.dense(i)), vectors(dense.restored(i)));
+          });
           bench::set_counters(state,
-                              total / state.iterations(),
+                              ms,
                               dense.dense_bytes() * (1 + chunk / 512.0),
                               dense.dense_bytes(),
                               0,
@@ -220,21 +211,17 @@ void add_sizes() {
     bench::add_row(name, [=](benchmark::State& state) {
       auto& subject = bench::shared_case<bench::case_of<format>>(name, rows, cols, cols, 0.9);
       auto& dense   = subject.dense;
-      double total  = 0;
-      for (auto _ : state) {
-        double const ms = dense.milliseconds([&](int i) {
-          bench::require(
-              bs::compress<bs::codec::sign>(subject.source(i), subject.tensor(i), nullptr));
-          bench::require(bs::decompress(subject.tensor(i), subject.target(i), nullptr));
-        });
-        state.SetIterationTime(ms / 1e3);
-        total += ms;
-      }
+      dense.forget_restored();
+      double const ms = bench::measure(state, dense, [&](int i) {
+        bench::require(
+            bs::compress<bs::codec::sign>(subject.source(i), subject.tensor(i), nullptr));
+        bench::require(bs::decompress(subject.tensor(i), subject.target(i), nullptr));
+      });
       if (!dense.is_exact()) state.SkipWithError("not exact");
       double const copy_rate    = dense.copy_bytes_per_ms();
       state.counters["copy_ms"] = 2 * dense.dense_bytes() / copy_rate;
       bench::set_counters(state,
-                          total / state.iterations(),
+                          ms,
                           2 * bench::useful_bytes(dense.dense_bytes(), 16, dense.density(), true),
                           2 * dense.dense_bytes(),
                           0,
@@ -268,13 +255,7 @@ int main(int argc, char** argv) {
     bench::add_cusparse_peer(zeros);
     bench::add_nvcomp_peers(zeros);
   }
-  benchmark::Initialize(&argc, argv);
-  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
-  cudaDeviceProp properties;
-  bench::require_cuda(cudaGetDeviceProperties(&properties, 0), "no CUDA device");
-  benchmark::AddCustomContext("device", properties.name);
-  benchmark::RunSpecifiedBenchmarks();
+  int const result = bench::run_rows(argc, argv);
   bench::running.reset();
-  benchmark::Shutdown();
-  return 0;
+  return result;
 }

@@ -6,7 +6,7 @@
     host_ratios.py [FILE ...] > ratios.json
 
 A file is bf16 bit patterns without a header, or anything else: its bytes are compressed as they are. Without files,
-those of ../shared/data beside the repository. Every result is decompressed and compared. zstd is the command of that
+those of tests/data. Every result is decompressed and compared. zstd is the command of that
 name; without it there are no zstd rows, and a note on stderr.
 """
 import json
@@ -17,7 +17,7 @@ import subprocess
 import sys
 import zlib
 
-DATA = pathlib.Path(__file__).resolve().parents[2].parent / "shared" / "data"
+DATA = pathlib.Path(__file__).resolve().parents[2] / "tests" / "data"
 
 
 def zlib_size(data, level):
@@ -65,7 +65,7 @@ def main(arguments):
         return 0 if arguments[0] in ("-h", "--help") else 2
     files = [pathlib.Path(argument) for argument in arguments] or sorted(DATA.glob("*.bin"))
     if not files:
-        print("host_ratios: no files given and none in shared/data", file=sys.stderr)
+        print("host_ratios: no files given and none in tests/data", file=sys.stderr)
         return 1
     available = methods()
     rows = []

@@ -28,20 +28,15 @@ void run_peer(benchmark::State& state, operation what, peer& subject, peer_matri
   }
   require_peer(cudaDeviceSynchronize(), "warm-up");
   double const copy_rate = dense.copy_bytes_per_ms();
-  double total           = 0;
-  for (auto _ : state) {
-    double const ms =
-        what == operation::compress ? dense.milliseconds(compress) : dense.milliseconds(decompress);
-    state.SetIterationTime(ms / 1e3);
-    total += ms;
-  }
+  double const ms        = what == operation::compress ? measure(state, dense, compress)
+                                                       : measure(state, dense, decompress);
   dense.forget_restored();
   for (int i = 0; i < dense.count(); ++i) decompress(i);
   double const stored_bytes = subject.stored_bytes();
   require_peer(cudaDeviceSynchronize(), "decompress");
   if (!dense.is_exact()) throw peer_failure("not exact");
   set_counters(state,
-               total / static_cast<double>(state.iterations()),
+               ms,
                useful_bytes(dense.dense_bytes(), 16, dense.density(), true),
                dense.dense_bytes(),
                stored_bytes,

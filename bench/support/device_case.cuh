@@ -103,15 +103,10 @@ void run(benchmark::State& state, operation what, case_of<Format>& subject) {
   dense.forget_restored();
   for (int i = 0; i < dense.count(); ++i) decompress(i);
   if (!dense.is_exact()) state.SkipWithError("not exact");
-  double total = 0;
-  for (auto _ : state) {
-    double const ms =
-        what == operation::compress ? dense.milliseconds(compress) : dense.milliseconds(decompress);
-    state.SetIterationTime(ms / 1e3);
-    total += ms;
-  }
+  double const ms = what == operation::compress ? measure(state, dense, compress)
+                                                : measure(state, dense, decompress);
   set_counters(state,
-               total / state.iterations(),
+               ms,
                useful_bytes(dense.dense_bytes(),
                             Format::element::value_bits,
                             dense.density(),

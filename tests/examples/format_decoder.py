@@ -21,10 +21,10 @@ NAMES = {
     3: "flat/sign",
     4: "flat/window3",
     5: "flat/window4",
-    6: "two_level/raw",
-    7: "two_level/sign",
-    8: "two_level/window3",
-    9: "two_level/window4",
+    6: "elias_fano/raw",
+    7: "elias_fano/sign",
+    8: "elias_fano/window3",
+    9: "elias_fano/window4",
 }
 BF16 = 1
 
@@ -55,55 +55,67 @@ def bits_of(data):
     return [byte >> i & 1 for byte in data for i in range(8)]
 
 
-def bytes_of(bits):
-    return bytes(sum(bit << i for i, bit in enumerate(bits[j : j + 8])) for j in range(0, len(bits), 8))
+def number(bits):
+    """The number whose bits these are, lowest first."""
+    return sum(bit << i for i, bit in enumerate(bits))
 
 
-def read_mask(two_level, carried, rest, tile_values):
-    """Sections 4.2 and 4.5: the mask's bits, and how many bytes of the rest belong to the stream."""
-    stream = bytes_of(carried) + rest
-    if not two_level:
-        size = tile_values // 8
-        mask = stream[:size]
-    else:
-        level_one_bytes = tile_values // 64
-        level_one = bits_of(stream[:level_one_bytes])
-        size = level_one_bytes + up(sum(level_one), 4)
-        pieces = iter(stream[level_one_bytes:])
-        mask = bytes(next(pieces) if bit else 0 for bit in level_one)
-    require(len(mask) == tile_values // 8, "chunk: too short for its mask")
-    return bits_of(mask), max(0, size - len(carried) // 8)
+def elias_fano_layout(kept, tile_values):
+    """Section 4.2: the lower bits of an index, and the words of the stream's upper and lower part."""
+    lower_bits = max([l for l in range(3, 9) if tile_values >> l > kept], default=3)
+    return lower_bits, up(kept + (tile_values >> lower_bits), 32) // 32, up(lower_bits * kept, 32) // 32
+
+
+def read_indices(elias_fano, stream, kept, tile_values):
+    """Section 4.2: the kept values' indices, from the bits of the mask stream."""
+    if not elias_fano:
+        return [i for i, bit in enumerate(stream) if bit]
+    lower_bits, upper_words, _ = elias_fano_layout(kept, tile_values)
+    positions = [position for position, bit in enumerate(stream[: 32 * upper_words]) if bit]
+    lower = stream[32 * upper_words :]
+    return [
+        (position - k << lower_bits) + number(lower[lower_bits * k : lower_bits * (k + 1)])
+        for k, position in enumerate(positions)
+    ]
 
 
 def decode_mask_form(encoding, element, kept, chunk, tile_values):
-    """Sections 4.3 and 4.4: the tile's values, row-major, as integers."""
+    """Sections 4.2 to 4.5: the tile's values, row-major, as integers."""
     value_bytes = VALUE_BYTES[element]
-    two_level = encoding >= 6
+    elias_fano = encoding >= 6
     values_form = (encoding - 2) % 4  # 0 raw, 1 sign, 2 window3, 3 window4
-    carriers = kept // 32 * 32
-    if values_form < 2:
+    windowed = values_form >= 2
+    require(element == BF16 or not windowed, "directory: a window form of an element that has none")
+    most_kept = tile_values // 32 * 7 if elias_fano else tile_values
+    require(kept <= most_kept, "directory: too many kept values")
+
+    stream_words = sum(elias_fano_layout(kept, tile_values)[1:]) if elias_fano else tile_values // 32
+    carried_words = min(kept // 32, stream_words) if values_form in (1, 2) else 0
+    nibble_offset = up(kept, 4)
+    rest_offset = nibble_offset + up((kept + 1) // 2, 4) if windowed else up(kept * value_bytes, 4)
+    base_offset = rest_offset + 4 * (stream_words - carried_words)
+    require(len(chunk) == up(base_offset + windowed, 16), "chunk: its size is not the one its contents need")
+
+    if windowed:
+        nibbles = [chunk[nibble_offset + k // 2] >> (4 * (k % 2)) & 15 for k in range(kept)]
+        code_bits = 7 if values_form == 2 else 15
+        values = [(chunk[base_offset] + (nibbles[k] & code_bits)) << 8 | chunk[k] for k in range(kept)]
+        carried = [nibble >> 3 for nibble in nibbles]
+    else:
         stored = [int.from_bytes(chunk[k * value_bytes :][:value_bytes], "little") for k in range(kept)]
         sign_bit = 8 * value_bytes - 1
-        carried = [value >> sign_bit for value in stored[:carriers]] if values_form == 1 else []
-        rest_offset = up(kept * value_bytes, 4)
-        mask, rest_bytes = read_mask(two_level, carried, chunk[rest_offset:], tile_values)
         values = [value & ~(1 << sign_bit) for value in stored] if values_form == 1 else stored
-        end = rest_offset + rest_bytes
-    else:
-        require(element == BF16, "directory: a window form of an element that has none")
-        nibble_offset = up(kept, 4)
-        nibbles = [chunk[nibble_offset + k // 2] >> (4 * (k % 2)) & 15 for k in range(kept)]
-        carried = [nibble >> 3 for nibble in nibbles[:carriers]] if values_form == 2 else []
-        rest_offset = nibble_offset + up((kept + 1) // 2, 4)
-        mask, rest_bytes = read_mask(two_level, carried, chunk[rest_offset:], tile_values)
-        base = chunk[rest_offset + rest_bytes]
-        code_bits = 7 if values_form == 2 else 15
-        values = [(base + (nibbles[k] & code_bits)) << 8 | chunk[k] for k in range(kept)]
-        end = rest_offset + rest_bytes + 1
-    require(up(end, 16) == len(chunk), "chunk: its size is not the one its contents need")
-    require(sum(mask) == kept, "chunk: its mask does not have as many bits set as values kept")
-    next_value = iter(values)
-    return [next(next_value) if bit else 0 for bit in mask]
+        carried = [value >> sign_bit for value in stored]
+
+    stream = carried[: 32 * carried_words] + bits_of(chunk[rest_offset:base_offset])
+    indices = read_indices(elias_fano, stream, kept, tile_values)
+    require(len(indices) == kept, "chunk: its mask does not have as many bits set as values kept")
+    require(indices == sorted(set(indices)), "chunk: its values' places do not rise")
+    require(indices[-1] < tile_values, "chunk: a value's place is outside the tile")
+    tile = [0] * tile_values
+    for index, value in zip(indices, values):
+        tile[index] = value
+    return tile
 
 
 def decode(data):

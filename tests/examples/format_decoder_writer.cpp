@@ -62,7 +62,7 @@ bool write_example(std::string const& folder, std::uint64_t rows, std::uint64_t 
                                          {0.5, 1.0, 7, false},
                                          {0.5, 1.0, 15, false},
                                          {0.4, 0.05, 40, true},
-                                         {0.9, 0.25, 40, false},
+                                         {0.9, 0.15, 40, false},
                                          {0.4, 0.05, 7, false},
                                          {0.4, 0.05, 15, false},
                                          {0.9, 0.10, 7, false},

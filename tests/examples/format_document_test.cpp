@@ -19,28 +19,28 @@ namespace bs = bitsparse;
 
 namespace {
 
-using format = bs::tile_format<bs::bf16, 16, 16>;
+using format = bs::tile_format<bs::bf16, 16, 32>;
 using bytes  = std::vector<unsigned char>;
 
 constexpr std::size_t num_rows = 16;
-constexpr std::size_t num_cols = 33;
+constexpr std::size_t num_cols = 65;
 
 // The document's example: six non-zero mask bytes, 33 kept values, and a last column of 16 values.
 std::vector<std::uint16_t> example_matrix() {
   constexpr std::array<std::array<unsigned, 2>, 6> mask_bytes{
-      {{0, 0xff}, {3, 0x7e}, {8, 0xff}, {9, 0x0f}, {17, 0x51}, {31, 0x93}}};
+      {{0, 0xff}, {3, 0x7e}, {16, 0xff}, {17, 0x0f}, {34, 0x51}, {63, 0x93}}};
   std::vector<std::uint16_t> matrix(num_rows * num_cols);
   unsigned kept = 0;
   for (auto const& [index, byte] : mask_bytes) {
     for (unsigned bit = 0; bit < 8; ++bit) {
       if ((byte >> bit & 1u) == 0) continue;
       unsigned const value                       = 8 * index + bit;
-      matrix[value / 16 * num_cols + value % 16] = static_cast<std::uint16_t>(0x3d40 + 0x25 * kept);
+      matrix[value / 32 * num_cols + value % 32] = static_cast<std::uint16_t>(0x3d40 + 0x25 * kept);
       ++kept;
     }
   }
   for (unsigned row = 0; row < num_rows; ++row) {
-    matrix[row * num_cols + 32] = static_cast<std::uint16_t>(0xbf80 + row);
+    matrix[row * num_cols + 64] = static_cast<std::uint16_t>(0xbf80 + row);
   }
   return matrix;
 }
@@ -48,7 +48,7 @@ std::vector<std::uint16_t> example_matrix() {
 std::vector<std::uint16_t> example_tile() {
   std::vector<std::uint16_t> const matrix = example_matrix();
   std::vector<std::uint16_t> tile(format::values);
-  for (std::size_t i = 0; i < tile.size(); ++i) tile[i] = matrix[i / 16 * num_cols + i % 16];
+  for (std::size_t i = 0; i < tile.size(); ++i) tile[i] = matrix[i / 32 * num_cols + i % 32];
   return tile;
 }
 
@@ -56,19 +56,22 @@ std::vector<std::uint16_t> example_tile() {
 bytes forced_chunk(bs::encoding e) {
   std::vector<std::uint16_t> const tile = example_tile();
   std::vector<std::uint16_t> kept;
-  std::array<std::uint32_t, format::mask_words> mask{};
-  std::uint32_t nonzero_bytes = 0;
+  std::array<std::uint16_t, format::values> indices{};
+  std::array<std::uint32_t, bs::detail::stream_room<format>> stream{};
   for (std::uint32_t i = 0; i < format::values; ++i) {
     if (tile[i] == 0) continue;
-    if ((mask[i / 32] >> i % 32 / 8 * 8 & 0xff) == 0) ++nonzero_bytes;
-    mask[i / 32] |= std::uint32_t{1} << i % 32;
+    indices[kept.size()] = static_cast<std::uint16_t>(i);
+    stream[i / 32] |= std::uint32_t{1} << i % 32;
     kept.push_back(tile[i]);
   }
-  auto const num_kept           = static_cast<std::uint32_t>(kept.size());
-  bs::chunk_layout const layout = bs::detail::layout_of<format>(e, num_kept, nonzero_bytes);
+  auto const num_kept = static_cast<std::uint32_t>(kept.size());
+  if (bs::detail::is_elias_fano(e)) {
+    bs::detail::make_elias_fano<format>(indices.data(), num_kept, stream.data());
+  }
+  bs::chunk_layout const layout = bs::detail::layout_of<format>(e, num_kept);
   bytes chunk(layout.units() * bs::unit_bytes);
   bs::detail::write_mask_form<format>(
-      e, layout, kept.data(), num_kept, mask.data(), reinterpret_cast<std::byte*>(chunk.data()));
+      e, layout, kept.data(), num_kept, stream.data(), reinterpret_cast<std::byte*>(chunk.data()));
   return chunk;
 }
 
@@ -116,7 +119,7 @@ template <class Codec>
 bs::tile_descriptor encode_example() {
   std::vector<std::uint16_t> const tile = example_tile();
   std::array<std::byte, format::tile_bytes> chunk{};
-  return bs::detail::encode_tile<format, Codec>(tile.data(), 16, 16, chunk.data());
+  return bs::detail::encode_tile<format, Codec>(tile.data(), 16, 32, chunk.data());
 }
 
 template <class Codec>
@@ -140,9 +143,9 @@ TEST_CASE("format.md: each encoding's hex is what the code writes", "[docs]") {
                        bs::encoding::flat_sign,
                        bs::encoding::flat_window3,
                        bs::encoding::flat_window4,
-                       bs::encoding::two_level_raw,
-                       bs::encoding::two_level_sign,
-                       bs::encoding::two_level_window3}) {
+                       bs::encoding::elias_fano_raw,
+                       bs::encoding::elias_fano_sign,
+                       bs::encoding::elias_fano_window3}) {
     CHECK(hex_block(bs::name_of(e)) == hex_dump(forced_chunk(e)));
   }
 }
@@ -150,7 +153,7 @@ TEST_CASE("format.md: each encoding's hex is what the code writes", "[docs]") {
 TEST_CASE("format.md: the size of the example in every encoding", "[docs]") {
   for (std::uint32_t i = 2; i < 10; ++i) {
     auto const e                  = static_cast<bs::encoding>(i);
-    bs::chunk_layout const layout = bs::detail::layout_of<format>(e, 33, 6);
+    bs::chunk_layout const layout = bs::detail::layout_of<format>(e, 33);
     std::string const row =
         "| `" + std::string(bs::name_of(e)) + "` | " + std::to_string(layout.stream_words) + " | " +
         std::to_string(layout.carried_words) + " | " + std::to_string(layout.bytes) + " | " +
@@ -172,7 +175,7 @@ TEST_CASE("format.md: what each codec chooses for the example", "[docs]") {
 TEST_CASE("format.md: the serialised example is what the code writes", "[docs]") {
   std::vector<std::uint16_t> const matrix = example_matrix();
   std::array<bs::tile_descriptor, 3> directory{};
-  alignas(16) std::array<std::byte, 1088> payload{};
+  alignas(16) std::array<std::byte, 2112> payload{};
   bs::compressed_view<format> const packed{
       num_rows, num_cols, directory.data(), payload.data(), payload.size()};
   std::uint64_t needed = 0;

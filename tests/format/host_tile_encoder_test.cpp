@@ -181,22 +181,22 @@ TEST_CASE("host_tile_encoder: each form is chosen where it is smallest", "[forma
   CHECK(compact_form<f>(tile({range::non_negative, 0.5})).form() == bs::encoding::flat_sign);
   CHECK(compact_form<f>(tile({range::window3, 0.5})).form() == bs::encoding::flat_window3);
   CHECK(compact_form<f>(tile({range::window4, 0.5})).form() == bs::encoding::flat_window4);
-  CHECK(compact_form<f>(tile({range::any, 0.01})).form() == bs::encoding::two_level_raw);
+  CHECK(compact_form<f>(tile({range::any, 0.01})).form() == bs::encoding::elias_fano_raw);
   CHECK(compact_form<f>(tile({range::non_negative, 1, 8, 0.1})).form() ==
-        bs::encoding::two_level_sign);
+        bs::encoding::elias_fano_sign);
   CHECK(compact_form<f>(tile({range::window3, 1, 8, 0.1})).form() ==
-        bs::encoding::two_level_window3);
+        bs::encoding::elias_fano_window3);
   CHECK(compact_form<f>(tile({range::window4, 0.05, 32, 0.2})).form() ==
-        bs::encoding::two_level_window4);
+        bs::encoding::elias_fano_window4);
 }
 
 TEST_CASE("host_tile_encoder: kept values carry part or all of the mask, never more", "[format]") {
   // At most one bit per value is carried and a mask has one bit per value, so that carried words
-  // reach the mask stream's length only where every value is kept; two_level streams are longer
-  // than their kept values can carry.
+  // reach the mask stream's length only where every value is kept; Elias-Fano streams have a bit
+  // more than their kept values can carry.
   using f            = bs::tile_format<bs::bf16, 64, 64>;
   auto const carried = [](std::uint32_t kept) {
-    bs::chunk_layout const layout = bs::detail::layout_of<f>(bs::encoding::flat_window3, kept, 0);
+    bs::chunk_layout const layout = bs::detail::layout_of<f>(bs::encoding::flat_window3, kept);
     return std::pair{layout.carried_words, layout.stream_words};
   };
   CHECK(carried(31) == std::pair{0u, 128u});
@@ -217,7 +217,7 @@ TEST_CASE("host_tile_encoder: kept values carry part or all of the mask, never m
 TEST_CASE("host_tile_encoder: a tile of one value has the bytes that the format says", "[format]") {
   using f = bs::tile_format<bs::bf16, 16, 16>;
   std::vector<std::uint16_t> tile(f::values);
-  tile[33] = 0x3f80;
+  tile[161] = 0x3f80;
   bt::guarded_buffer buffer{bs::max_chunk_bytes<f>()};
   auto const* const chunk = reinterpret_cast<unsigned char const*>(buffer.data());
   bs::tile_descriptor const flat =
@@ -225,15 +225,15 @@ TEST_CASE("host_tile_encoder: a tile of one value has the bytes that the format 
   CHECK(flat.word() == (std::uint64_t{2} << 25 | 3));
   std::vector<unsigned char> expected(48);
   expected[0] = 0x80, expected[1] = 0x3f;  // the value, then the mask from byte 4
-  expected[8] = 0x02;                      // word 1, bit 1
+  expected[24] = 0x02;                     // word 5, bit 1
   CHECK(std::vector<unsigned char>(chunk, chunk + 48) == expected);
 
-  bs::tile_descriptor const two_level =
+  bs::tile_descriptor const elias_fano =
       bs::detail::encode_tile<f, bs::codec::compact>(tile.data(), f::rows, f::cols, buffer.data());
-  CHECK(two_level.word() == (std::uint64_t{6} << 25 | 1));
+  CHECK(elias_fano.word() == (std::uint64_t{6} << 25 | 1));
   expected    = std::vector<unsigned char>(16);
   expected[0] = 0x80, expected[1] = 0x3f;
-  expected[4] = 0x10;  // mask byte 4 is not zero
-  expected[8] = 0x02;  // it is this
+  expected[4] = 0x02;  // upper part: 161 is in the second run of 128 indices
+  expected[8] = 33;    // lower part, 7 bits: the 33rd of it
   CHECK(std::vector<unsigned char>(chunk, chunk + 16) == expected);
 }

@@ -30,18 +30,18 @@ bt::test_matrix<Element> mixed_matrix() {
   };
   // bf16 with compact takes the encodings named here.
   tile_model const models[12] = {
-      {{range::window3}, 32},           // two_level/window3
-      {{range::window4}, 32},           // two_level/window4
-      {{range::non_negative}, 36},      // two_level/sign
+      {{range::window3}, 42},           // elias_fano/window3
+      {{range::window4}, 24},           // elias_fano/window4
+      {{range::non_negative}, 32},      // elias_fano/sign
       {{range::any, 0.5}},              // flat/raw
       {{range::window3, 0.6}},          // flat/window3
       {{range::window4, 0.5}},          // flat/window4
       {{range::non_negative, 0.4}},     // flat/sign
       {{range::any, 0.9}},              // dense
-      {{range::any, 0.1}},              // two_level/raw
+      {{range::any, 0.1}},              // elias_fano/raw
       {{range::any}},                   // dense
       {{range::any, 0.0}},              // zero
-      {{range::non_negative, 0.6, 2}},  // two_level/raw
+      {{range::non_negative, 0.6, 2}},  // elias_fano/raw
   };
   bt::test_matrix<Element> matrix{34, 54};
   for (std::uint64_t tile = 0; tile < 12; ++tile) {

@@ -351,17 +351,17 @@ TEST_CASE("serialized: each error of directory and chunks has its text", "[forma
         "chunk: a dense tile's size is not that of its valid values");
   CHECK(described(e::flat_raw, 2, 3, 0) ==
         "chunk: its mask does not have as many bits set as values kept");
-  CHECK(described(e::flat_raw, 257, 3, 0) ==
-        "chunk: its size does not hold the values it should keep");
-  CHECK(described(e::flat_raw, 16384, 3, 0) ==
-        "chunk: its size does not hold the values it should keep");
-  CHECK(described(e::flat_raw, 1, 2, 0) ==
-        "chunk: its size does not hold the values it should keep");
+  std::string const too_many   = "directory: a tile keeps more values than its encoding can";
+  std::string const wrong_size = "chunk: its size is not the one its encoding and values need";
+  CHECK(described(e::flat_raw, 257, 3, 0) == too_many);
+  CHECK(described(e::flat_raw, 16384, 3, 0) == too_many);
+  CHECK(described(e::elias_fano_sign, 57, 3, 0) == too_many);
+  CHECK(described(e::flat_raw, 1, 2, 0) == wrong_size);
   CHECK(described(e::flat_sign, 1, 3, 0) ==
         "directory: not the encoding that the codec chooses for these values");
-  CHECK(described(e::two_level_raw, 1, 3, 0) == "chunk: its size is not the one its contents need");
-  CHECK(described(e::two_level_window4, 1, 1, 0) ==
-        "chunk: its size does not hold the mask bytes it announces");
+  CHECK(described(e::elias_fano_raw, 1, 3, 0) == wrong_size);
+  CHECK(described(e::elias_fano_sign, 16, 3, 0) ==
+        "chunk: its mask does not have as many bits set as values kept");
 
   std::string const not_canonical = "chunk: not the bytes that the codec writes for these values";
   CHECK(opened(with(good, 80 + 2, '\1')) == not_canonical);   // between value and mask
@@ -370,8 +370,13 @@ TEST_CASE("serialized: each error of directory and chunks has its text", "[forma
   CHECK(opened(with(good, 80, std::uint16_t{0})) ==  // a kept value that is 0
         "directory: not the encoding that the codec chooses for these values");
   CHECK(opened(with(good, 80, std::uint16_t{0x8000})) == "ok");  // another value
-  bt::byte_string ragged = with(good, 32, std::uint64_t{1});     // of the 16 columns only one
-  CHECK(opened(ragged) == "chunk: it keeps a value outside the matrix");
+
+  // The value's column is 1; of the 16 columns only one is left.
+  bt::byte_string const compact = bt::serialize<f, bs::codec::compact>(matrix.view());
+  REQUIRE(opened(compact) == "ok");
+  CHECK(opened(with(good, 32, std::uint64_t{1})) == "chunk: it keeps a value outside the matrix");
+  CHECK(opened(with(compact, 32, std::uint64_t{1})) ==
+        "chunk: it keeps a value outside the matrix");
 }
 
 TEST_CASE("serialized: validate refuses a payload with room to spare", "[format][serialized]") {

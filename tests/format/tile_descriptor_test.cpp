@@ -9,8 +9,8 @@ namespace bs = bitsparse;
 
 TEST_CASE("tile_descriptor: every field keeps its largest value beside the others'", "[format]") {
   bs::tile_descriptor const d{
-      bs::encoding::two_level_window4, 16384, 1024, bs::max_tensor_units - 1};
-  CHECK(d.form() == bs::encoding::two_level_window4);
+      bs::encoding::elias_fano_window4, 16384, 1024, bs::max_tensor_units - 1};
+  CHECK(d.form() == bs::encoding::elias_fano_window4);
   CHECK(d.kept() == 16384);
   CHECK(d.chunk_units() == 1024);
   CHECK(d.offset_units() == bs::max_tensor_units - 1);

@@ -31,7 +31,7 @@ struct reference_chunk {
 
 // The encodings' numbers in a descriptor.
 inline constexpr std::uint32_t reference_dense = 1;
-inline bool reference_is_two_level(std::uint32_t e) {
+inline bool reference_is_elias_fano(std::uint32_t e) {
   return e >= 6 && e <= 9;
 }
 inline bool reference_is_sign(std::uint32_t e) {
@@ -49,6 +49,32 @@ inline void append(bit_string& bits, std::uint32_t number, std::uint32_t count) 
 }
 inline void pad(bit_string& bits, std::size_t multiple) {
   while (bits.size() % multiple != 0) bits.push_back(false);
+}
+
+/// The bits of an index that an Elias-Fano stream of a tile stores as they are.
+inline std::uint32_t reference_lower_bits(std::uint32_t tile_values, std::uint32_t kept) {
+  std::uint32_t bits = 8;
+  while (bits > 3 && tile_values / (1u << bits) <= kept) --bits;
+  return bits;
+}
+
+/// The Elias-Fano stream of a mask, or nothing if it keeps too many values.
+inline bit_string reference_elias_fano(bit_string const& mask, std::uint32_t kept) {
+  auto const tile_values = static_cast<std::uint32_t>(mask.size());
+  if (kept * 32 > tile_values * 7) return {};
+  std::uint32_t const bits = reference_lower_bits(tile_values, kept);
+  bit_string stream(kept + tile_values / (1u << bits)), lower;
+  std::uint32_t k = 0;
+  for (std::uint32_t i = 0; i < tile_values; ++i) {
+    if (!mask[i]) continue;
+    stream[k + i / (1u << bits)] = true;
+    append(lower, i, bits);
+    ++k;
+  }
+  pad(stream, 32);
+  stream.insert(stream.end(), lower.begin(), lower.end());
+  pad(stream, 32);
+  return stream;
 }
 
 /// A chunk's bits in encoding `e`, or nothing if the values cannot take it.
@@ -81,17 +107,9 @@ inline bit_string reference_bits(reference_tile const& tile, std::uint32_t e) {
   if (windowed && (!tile.has_window || *codes.rbegin() - *codes.begin() > max_span)) return {};
 
   bit_string stream = mask;
-  if (reference_is_two_level(e)) {
-    stream.clear();
-    bit_string nonzero_bytes;
-    for (std::size_t byte = 0; byte < mask.size(); byte += 8) {
-      bool any = false;
-      for (std::size_t i = 0; i < 8; ++i) any = any || mask[byte + i];
-      stream.push_back(any);
-      for (std::size_t i = 0; any && i < 8; ++i) nonzero_bytes.push_back(mask[byte + i]);
-    }
-    stream.insert(stream.end(), nonzero_bytes.begin(), nonzero_bytes.end());
-    pad(stream, 32);
+  if (reference_is_elias_fano(e)) {
+    stream = reference_elias_fano(mask, static_cast<std::uint32_t>(kept.size()));
+    if (stream.empty()) return {};
   }
   std::size_t carried = 0;  // bits
   if (reference_is_sign(e) || reference_is_window3(e)) {
@@ -118,48 +136,54 @@ inline bit_string reference_bits(reference_tile const& tile, std::uint32_t e) {
   return chunk;
 }
 
+/// Bits as bytes, the lowest bit of a byte first.
+inline std::vector<unsigned char> reference_bytes(bit_string const& bits) {
+  std::vector<unsigned char> bytes(bits.size() / 8);
+  for (std::size_t i = 0; i < bits.size(); ++i) {
+    if (bits[i]) bytes[i / 8] = static_cast<unsigned char>(bytes[i / 8] | 1u << i % 8);
+  }
+  return bytes;
+}
+
 /// Encodes by trying every encoding of the codec, given as the numbers 1..9 in rising order.
 inline reference_chunk reference_encode(reference_tile const& tile,
                                         std::vector<std::uint32_t> const& codec) {
   std::uint32_t kept = 0;
   for (std::uint32_t const value : tile.values) kept += value != 0;
   if (kept == 0) return {0, 0, {}};
-  bit_string best, best_two_level;
-  std::uint32_t best_form = 0, best_two_level_form = 0;
+  bit_string best, best_elias_fano;
+  std::uint32_t best_form = 0, best_elias_fano_form = 0;
   for (std::uint32_t const e : codec) {
     bit_string const bits = reference_bits(tile, e);
-    bit_string& smallest  = reference_is_two_level(e) ? best_two_level : best;
+    bit_string& smallest  = reference_is_elias_fano(e) ? best_elias_fano : best;
     if (bits.empty() || (!smallest.empty() && bits.size() >= smallest.size())) continue;
-    smallest                                                      = bits;
-    (reference_is_two_level(e) ? best_two_level_form : best_form) = e;
+    smallest                                                        = bits;
+    (reference_is_elias_fano(e) ? best_elias_fano_form : best_form) = e;
   }
-  // A two-level mask must save at least one part in 32.
-  if (!best_two_level.empty() && best_two_level.size() < best.size() &&
-      (best.size() - best_two_level.size()) * 32 >= best.size()) {
-    best      = best_two_level;
-    best_form = best_two_level_form;
+  // An Elias-Fano mask must save at least one part in 32.
+  if (!best_elias_fano.empty() && best_elias_fano.size() < best.size() &&
+      (best.size() - best_elias_fano.size()) * 32 >= best.size()) {
+    best      = best_elias_fano;
+    best_form = best_elias_fano_form;
   }
-  std::vector<unsigned char> bytes(best.size() / 8);
-  for (std::size_t i = 0; i < best.size(); ++i) {
-    if (best[i]) bytes[i / 8] = static_cast<unsigned char>(bytes[i / 8] | 1u << i % 8);
-  }
-  return {best_form, kept, bytes};
+  return {best_form, kept, reference_bytes(best)};
 }
 
 /// The 16-byte units of a mask form's chunk, by counting bits.
 inline std::uint32_t reference_units(std::uint32_t e,
                                      std::uint32_t value_bits,
                                      std::uint32_t tile_values,
-                                     std::uint32_t kept,
-                                     std::uint32_t nonzero_mask_bytes) {
+                                     std::uint32_t kept) {
   auto const padded = [](std::uint32_t bits, std::uint32_t multiple) {
     while (bits % multiple != 0) ++bits;
     return bits;
   };
   bool const windowed  = reference_is_window3(e) || reference_is_window4(e);
-  std::uint32_t stream = reference_is_two_level(e)
-                             ? padded(tile_values / 8 + 8 * nonzero_mask_bytes, 32)
-                             : tile_values;
+  std::uint32_t stream = tile_values;
+  if (reference_is_elias_fano(e)) {
+    std::uint32_t const lower_bits = reference_lower_bits(tile_values, kept);
+    stream = padded(kept + tile_values / (1u << lower_bits), 32) + padded(lower_bits * kept, 32);
+  }
   std::uint32_t bits =
       windowed ? padded(8 * kept, 32) + padded(4 * kept, 32) : padded(value_bits * kept, 32);
   if (reference_is_sign(e) || reference_is_window3(e)) {

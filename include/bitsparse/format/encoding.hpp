@@ -20,17 +20,17 @@ inline namespace v0 {
 
 /// How a tile is stored. Numbers 10 to 14 are free; `lost` never appears in a serialised tensor.
 enum class encoding : std::uint8_t {
-  zero              = 0,  // every value is +0: no chunk
-  dense             = 1,  // the valid rows x columns, packed
-  flat_raw          = 2,  // kept values as they are, mask
-  flat_sign         = 3,  // mask bits ride in the kept values' sign bits
-  flat_window3      = 4,  // low bytes, nibbles of 3-bit code + mask bit, mask, base
-  flat_window4      = 5,  // low bytes, nibbles of 4-bit code, mask, base
-  two_level_raw     = 6,  // as above, but only the mask's non-zero bytes
-  two_level_sign    = 7,
-  two_level_window3 = 8,
-  two_level_window4 = 9,
-  lost              = 15,  // the chunk found no room: the values are gone, decompression writes NaN
+  zero               = 0,  // every value is +0: no chunk
+  dense              = 1,  // the valid rows x columns, packed
+  flat_raw           = 2,  // kept values as they are, mask
+  flat_sign          = 3,  // mask bits ride in the kept values' sign bits
+  flat_window3       = 4,  // low bytes, nibbles of 3-bit code + mask bit, mask, base
+  flat_window4       = 5,  // low bytes, nibbles of 4-bit code, mask, base
+  elias_fano_raw     = 6,  // as above, but the mask as kept values' indices, Elias-Fano coded
+  elias_fano_sign    = 7,
+  elias_fano_window3 = 8,
+  elias_fano_window4 = 9,
+  lost = 15,  // the chunk found no room: the values are gone, decompression writes NaN
 };
 
 inline constexpr std::uint32_t num_encodings = 16;
@@ -51,14 +51,14 @@ constexpr char const* name_of(encoding e) {
       return "flat/window3";
     case encoding::flat_window4:
       return "flat/window4";
-    case encoding::two_level_raw:
-      return "two_level/raw";
-    case encoding::two_level_sign:
-      return "two_level/sign";
-    case encoding::two_level_window3:
-      return "two_level/window3";
-    case encoding::two_level_window4:
-      return "two_level/window4";
+    case encoding::elias_fano_raw:
+      return "elias_fano/raw";
+    case encoding::elias_fano_sign:
+      return "elias_fano/sign";
+    case encoding::elias_fano_window3:
+      return "elias_fano/window3";
+    case encoding::elias_fano_window4:
+      return "elias_fano/window4";
     case encoding::lost:
       return "lost";
   }
@@ -70,26 +70,29 @@ namespace detail {
 BITSPARSE_HOST_DEVICE constexpr std::uint32_t encoding_bit(encoding e) {
   return std::uint32_t{1} << static_cast<std::uint32_t>(e);
 }
-BITSPARSE_HOST_DEVICE constexpr bool has_mask(encoding e) {
-  return e >= encoding::flat_raw && e <= encoding::two_level_window4;
+/// Whether the encoding's bit is set: one test, where comparisons would be several in a kernel.
+BITSPARSE_HOST_DEVICE constexpr bool is_one_of(encoding e, std::uint32_t encodings) {
+  return (encodings >> static_cast<std::uint32_t>(e) & 1) != 0;
 }
-BITSPARSE_HOST_DEVICE constexpr bool is_two_level(encoding e) {
-  return e >= encoding::two_level_raw && e <= encoding::two_level_window4;
+BITSPARSE_HOST_DEVICE constexpr bool has_mask(encoding e) {
+  return is_one_of(e, 0x3fc);
+}
+BITSPARSE_HOST_DEVICE constexpr bool is_elias_fano(encoding e) {
+  return is_one_of(e, 0x3c0);
 }
 BITSPARSE_HOST_DEVICE constexpr bool is_window(encoding e) {
-  return e == encoding::flat_window3 || e == encoding::flat_window4 ||
-         e == encoding::two_level_window3 || e == encoding::two_level_window4;
+  return is_one_of(e, 0x330);
 }
 BITSPARSE_HOST_DEVICE constexpr bool is_window3(encoding e) {
-  return e == encoding::flat_window3 || e == encoding::two_level_window3;
+  return is_one_of(e, 0x110);
 }
 /// Values stored at full width with mask bits in their sign bits.
 BITSPARSE_HOST_DEVICE constexpr bool is_sign(encoding e) {
-  return e == encoding::flat_sign || e == encoding::two_level_sign;
+  return is_one_of(e, 0x088);
 }
 /// Kept values carry the head of the mask stream, one bit each.
 BITSPARSE_HOST_DEVICE constexpr bool carries_mask(encoding e) {
-  return is_sign(e) || is_window3(e);
+  return is_one_of(e, 0x198);
 }
 
 }  // namespace detail
@@ -151,18 +154,37 @@ struct chunk_layout {
 
 namespace detail {
 
-/// The layout of a chunk of encoding `e` (a mask form) with `kept` values.
-/// @param nonzero_mask_bytes read only for two_level forms
+/// The most values that a tile of an elias_fano form keeps: beyond, its mask stream would be longer
+/// than the mask.
 template <class Format>
-BITSPARSE_HOST_DEVICE constexpr chunk_layout layout_of(encoding e,
-                                                       std::uint32_t kept,
-                                                       std::uint32_t nonzero_mask_bytes) {
+inline constexpr std::uint32_t max_elias_fano_kept = Format::values / 32 * 7;
+
+/// The bits of a kept value's index that the lower part of an Elias-Fano mask stream holds: the most
+/// that leave more different upper parts than values, from 3 to 8.
+template <class Format>
+BITSPARSE_HOST_DEVICE constexpr std::uint32_t lower_bits(std::uint32_t kept) {
+  std::uint32_t bits = 3;
+  for (std::uint32_t more = 4; more <= 8; ++more) bits += Format::values >> more > kept ? 1 : 0;
+  return bits;
+}
+
+/// Words of the upper part of an Elias-Fano mask stream, which comes first: kept value k of index i
+/// sets bit k + (i >> lower_bits).
+template <class Format>
+BITSPARSE_HOST_DEVICE constexpr std::uint32_t upper_words(std::uint32_t kept) {
+  return (kept + (Format::values >> lower_bits<Format>(kept)) + 31) / 32;
+}
+
+/// The layout of a chunk of encoding `e` (a mask form) with `kept` values.
+template <class Format>
+BITSPARSE_HOST_DEVICE constexpr chunk_layout layout_of(encoding e, std::uint32_t kept) {
   constexpr std::uint32_t value_bytes = sizeof(typename Format::bits_type);
   chunk_layout layout{};
   layout.nibble_offset = (kept * (is_window(e) ? 1u : value_bytes) + 3) / 4 * 4;
   layout.mask_offset   = layout.nibble_offset + (is_window(e) ? (kept + 7) / 8 * 4 : 0u);
   layout.stream_words =
-      is_two_level(e) ? Format::mask_words / 8 + (nonzero_mask_bytes + 3) / 4 : Format::mask_words;
+      is_elias_fano(e) ? upper_words<Format>(kept) + (lower_bits<Format>(kept) * kept + 31) / 32
+                       : Format::mask_words;
   std::uint32_t const room = carries_mask(e) ? kept / 32 : 0u;
   layout.carried_words     = room < layout.stream_words ? room : layout.stream_words;
   layout.base_offset       = layout.mask_offset + 4 * (layout.stream_words - layout.carried_words);
@@ -184,11 +206,10 @@ BITSPARSE_HOST_DEVICE constexpr std::uint32_t dense_units(std::uint32_t valid_va
 
 /// All that the choice of an encoding depends on.
 struct tile_summary {
-  std::uint32_t kept;                // values whose bits are not all zero
-  std::uint32_t valid_values;        // values inside the matrix
-  std::uint32_t nonzero_mask_bytes;  // read only if the codec has two_level forms
-  std::uint32_t high_span;           // window elements, if not any_sign: max - min of high bytes
-  bool any_sign;                     // a kept value has its sign bit set
+  std::uint32_t kept;          // values whose bits are not all zero
+  std::uint32_t valid_values;  // values inside the matrix
+  std::uint32_t high_span;     // window elements, if not any_sign: max - min of high bytes
+  bool any_sign;               // a kept value has its sign bit set
 };
 
 struct encoding_choice {
@@ -196,37 +217,65 @@ struct encoding_choice {
   std::uint32_t units;
 };
 
-/// Whether the tile's values can take the encoding at all.
+/// The encodings of a set that a tile can take, as their bits. `dense` is always one.
 template <class Format>
-BITSPARSE_HOST_DEVICE constexpr bool is_applicable(encoding e, tile_summary const& tile) {
-  if (is_window(e)) {
-    return Format::element::has_window && !tile.any_sign &&
-           tile.high_span < (is_window3(e) ? 8u : 16u);
-  }
-  return !is_sign(e) || !tile.any_sign;
+BITSPARSE_HOST_DEVICE constexpr std::uint32_t applicable_encodings(std::uint32_t encodings,
+                                                                   tile_summary const& tile) {
+  constexpr std::uint32_t all_window = 0x330, all_window3 = 0x110, all_sign = 0x088;
+  constexpr std::uint32_t all_elias_fano = 0x3c0;
+  constexpr bool has_window              = Format::element::has_window;
+  if (tile.any_sign) encodings &= ~(all_sign | all_window);
+  if (!has_window || tile.high_span >= 16) encodings &= ~all_window;
+  if (tile.high_span >= 8) encodings &= ~all_window3;
+  if (tile.kept > max_elias_fano_kept<Format>) encodings &= ~all_elias_fano;
+  return encodings;
 }
 
-/// The smallest encoding of the codec, by chunk units; a tie goes to the lower number. A two_level
-/// form must save at least 1/32 of the chunk it replaces, because it costs the decoder a second
-/// scan. Source: docs/results/host/two_level_threshold.json: against no such rule, 1/32 makes real
-/// activations at most 0.06 % larger, 1/16 up to 2.1 %.
+/// The units of a tile in an encoding other than zero.
+template <class Format>
+BITSPARSE_HOST_DEVICE constexpr std::uint32_t units_in(encoding e, tile_summary const& tile) {
+  return e == encoding::dense ? dense_units<Format>(tile.valid_values)
+                              : layout_of<Format>(e, tile.kept).units();
+}
+
+/// Whether an elias_fano chunk is chosen where a flat or dense one takes flat_units: it must save 1/32,
+/// because it takes longer to decode on a device.
+BITSPARSE_HOST_DEVICE constexpr bool is_worth_it(std::uint32_t elias_fano_units,
+                                                 std::uint32_t flat_units) {
+  return elias_fano_units * 32 <= flat_units * 31;
+}
+
+/// Takes an encoding into account. A template on it, so that nothing of those that are not in the codec
+/// is left in a kernel.
+template <class Format, class Codec, encoding E>
+BITSPARSE_HOST_DEVICE constexpr void consider(std::uint32_t applicable,
+                                              tile_summary const& tile,
+                                              encoding_choice& flat,
+                                              encoding_choice& elias_fano) {
+  if constexpr ((Codec::encodings & encoding_bit(E)) != 0) {
+    if ((applicable & encoding_bit(E)) == 0) return;
+    std::uint32_t const units = units_in<Format>(E, tile);
+    encoding_choice& best     = is_elias_fano(E) ? elias_fano : flat;
+    if (units < best.units) best = {E, units};
+  }
+}
+
+/// The smallest encoding of the codec, by chunk units; a tie goes to the lower number.
 template <class Format, class Codec>
 BITSPARSE_HOST_DEVICE constexpr encoding_choice choose_encoding(tile_summary const& tile) {
   if (tile.kept == 0) return {encoding::zero, 0};
+  std::uint32_t const applicable = applicable_encodings<Format>(Codec::encodings, tile);
   encoding_choice flat{encoding::dense, dense_units<Format>(tile.valid_values)};
-  encoding_choice two_level{encoding::dense, flat.units + 1};
-  for (std::uint32_t i = 2; i < 10; ++i) {
-    encoding const e = static_cast<encoding>(i);
-    if ((Codec::encodings & encoding_bit(e)) == 0 || !is_applicable<Format>(e, tile)) continue;
-    std::uint32_t const units = layout_of<Format>(e, tile.kept, tile.nonzero_mask_bytes).units();
-    encoding_choice& best     = is_two_level(e) ? two_level : flat;
-    if (units < best.units) best = {e, units};
-  }
-  if constexpr ((Codec::encodings & encoding_bit(encoding::two_level_raw)) == 0) {
-    return flat;
-  } else {
-    return two_level.units * 32 <= flat.units * 31 ? two_level : flat;
-  }
+  encoding_choice elias_fano{encoding::dense, flat.units + 1};
+  consider<Format, Codec, encoding::flat_raw>(applicable, tile, flat, elias_fano);
+  consider<Format, Codec, encoding::flat_sign>(applicable, tile, flat, elias_fano);
+  consider<Format, Codec, encoding::flat_window3>(applicable, tile, flat, elias_fano);
+  consider<Format, Codec, encoding::flat_window4>(applicable, tile, flat, elias_fano);
+  consider<Format, Codec, encoding::elias_fano_raw>(applicable, tile, flat, elias_fano);
+  consider<Format, Codec, encoding::elias_fano_sign>(applicable, tile, flat, elias_fano);
+  consider<Format, Codec, encoding::elias_fano_window3>(applicable, tile, flat, elias_fano);
+  consider<Format, Codec, encoding::elias_fano_window4>(applicable, tile, flat, elias_fano);
+  return is_worth_it(elias_fano.units, flat.units) ? elias_fano : flat;
 }
 
 }  // namespace detail

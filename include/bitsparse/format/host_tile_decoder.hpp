@@ -39,57 +39,22 @@ inline std::uint32_t word_in_nibbles(std::byte const* nibbles) {
   return word;
 }
 
-/// Reads the mask of a mask form and checks that every stream lies inside the chunk.
-/// Shapes: chunk (descriptor.chunk_units() * 16,), mask (Format::mask_words,).
+/// Reads the mask stream of a mask form, carried words and rest, and a word of 0 behind it.
+/// Shapes: chunk (layout.units() * 16,), stream (layout.stream_words + 1,).
 template <class Format>
-inline status read_mask(tile_descriptor descriptor,
+inline void read_stream(encoding e,
+                        chunk_layout const& layout,
                         std::byte const* chunk,
-                        chunk_layout& layout,
-                        std::uint32_t* mask) {
-  using bits_type                      = typename Format::bits_type;
-  constexpr std::uint32_t level1_words = Format::mask_words / 8;
-  encoding const e                     = descriptor.form();
-  std::uint32_t const kept             = descriptor.kept();
-  layout                               = layout_of<Format>(e, kept, 0);
-  if (kept > Format::values || layout.units() > descriptor.chunk_units()) {
-    return {status_code::corrupt, "chunk: its size does not hold the values it should keep"};
+                        std::uint32_t* stream) {
+  using bits_type = typename Format::bits_type;
+  for (std::uint32_t j = 0; j < layout.carried_words; ++j) {
+    stream[j] = is_window3(e) ? word_in_nibbles(chunk + layout.nibble_offset + 16 * j)
+                              : word_in_signs<bits_type>(chunk + 32 * j * sizeof(bits_type));
   }
-  std::uint32_t stream[level1_words * 9];
-  auto const read_stream = [&](std::uint32_t first, std::uint32_t end) {
-    std::byte const* const rest = chunk + layout.mask_offset;
-    for (std::uint32_t j = first; j < end; ++j) {
-      if (j >= layout.carried_words) {
-        stream[j] = load<std::uint32_t>(rest + 4 * (j - layout.carried_words));
-      } else if (is_window3(e)) {
-        stream[j] = word_in_nibbles(chunk + layout.nibble_offset + 16 * j);
-      } else {
-        stream[j] = word_in_signs<bits_type>(chunk + 32 * j * sizeof(bits_type));
-      }
-    }
-  };
-
-  if (!is_two_level(e)) {
-    read_stream(0, Format::mask_words);
-    std::memcpy(mask, stream, Format::mask_bytes);
-  } else {
-    read_stream(0, level1_words);
-    layout = layout_of<Format>(e, kept, count_set(stream, level1_words));
-    if (layout.units() > descriptor.chunk_units()) {
-      return {status_code::corrupt, "chunk: its size does not hold the mask bytes it announces"};
-    }
-    read_stream(level1_words, layout.stream_words);
-    place_values(reinterpret_cast<unsigned char const*>(stream + level1_words),
-                 stream,
-                 level1_words,
-                 reinterpret_cast<unsigned char*>(mask));
-  }
-  if (layout.units() != descriptor.chunk_units()) {
-    return {status_code::corrupt, "chunk: its size is not the one its contents need"};
-  }
-  if (count_set(mask, Format::mask_words) != kept) {
-    return {status_code::corrupt, "chunk: its mask does not have as many bits set as values kept"};
-  }
-  return {};
+  std::memcpy(stream + layout.carried_words,
+              chunk + layout.mask_offset,
+              (layout.stream_words - layout.carried_words) * sizeof(std::uint32_t));
+  stream[layout.stream_words] = 0;
 }
 
 /// 4 values from their low bytes and their nibbles.
@@ -129,6 +94,57 @@ inline void read_kept(encoding e,
   }
 }
 
+/// Puts kept values into a tile of zeros where the mask has set bits.
+/// Shapes: kept (num_kept,), mask (Format::mask_words,). Errors: corrupt if the mask does not have
+///   num_kept bits set.
+template <class Format>
+inline status place_by_mask(typename Format::bits_type const* kept,
+                            std::uint32_t num_kept,
+                            std::uint32_t const* mask,
+                            typename Format::bits_type* tile) {
+  if (count_set(mask, Format::mask_words) != num_kept) {
+    return {status_code::corrupt, "chunk: its mask does not have as many bits set as values kept"};
+  }
+  for (std::uint32_t j = 0; j < Format::mask_words; ++j) {
+    for (std::uint32_t rest = mask[j]; rest != 0; rest &= rest - 1) {
+      tile[32 * j + count_trailing_zeros(rest)] = *kept++;
+    }
+  }
+  return {};
+}
+
+/// Puts kept values into a tile of zeros where an Elias-Fano mask stream says.
+/// Shapes: kept (num_kept,), stream, its words and one of 0. Errors: corrupt if its upper part does
+///   not have num_kept bits set, or if indices do not rise or reach the end of the tile.
+template <class Format>
+inline status place_by_elias_fano(typename Format::bits_type const* kept,
+                                  std::uint32_t num_kept,
+                                  std::uint32_t const* stream,
+                                  typename Format::bits_type* tile) {
+  std::uint32_t const bits  = lower_bits<Format>(num_kept);
+  std::uint32_t const words = upper_words<Format>(num_kept);
+  std::uint32_t const low   = (1u << bits) - 1;
+  auto const* const lower   = reinterpret_cast<std::byte const*>(stream + words);
+  if (count_set(stream, words) != num_kept) {
+    return {status_code::corrupt, "chunk: its mask does not have as many bits set as values kept"};
+  }
+  std::uint32_t k = 0, next = 0;
+  for (std::uint32_t j = 0; j < words; ++j) {
+    for (std::uint32_t rest = stream[j]; rest != 0; rest &= rest - 1, ++k) {
+      std::uint32_t const high  = 32 * j + count_trailing_zeros(rest) - k;
+      std::uint32_t const start = bits * k;
+      std::uint32_t const index =
+          high << bits | (load<std::uint32_t>(lower + start / 8) >> start % 8 & low);
+      if (index < next || index >= Format::values) {
+        return {status_code::corrupt, "chunk: its values' places do not rise, or leave the tile"};
+      }
+      tile[index] = kept[k];
+      next        = index + 1;
+    }
+  }
+  return {};
+}
+
 /// Decodes a tile.
 ///
 /// Shapes: chunk (descriptor.chunk_units() * 16,); tile (Format::values,) row-major, 0 outside the
@@ -144,7 +160,7 @@ inline status decode_tile(tile_descriptor descriptor,
   using bits_type          = typename Format::bits_type;
   encoding const e         = descriptor.form();
   std::uint32_t const kept = descriptor.kept();
-  if (!has_mask(e)) std::memset(tile, 0, Format::tile_bytes);
+  std::memset(tile, 0, Format::tile_bytes);
   if (e == encoding::zero) {
     if (descriptor.word() != 0)
       return {status_code::corrupt, "directory: a zero tile's descriptor is not 0"};
@@ -169,14 +185,19 @@ inline status decode_tile(tile_descriptor descriptor,
     return {status_code::corrupt, "directory: an encoding that this element does not have"};
   }
 
-  chunk_layout layout{};
-  std::uint32_t mask[Format::mask_words];
-  if (status const read = read_mask<Format>(descriptor, chunk, layout, mask); !read.ok())
-    return read;
+  if (kept > (is_elias_fano(e) ? max_elias_fano_kept<Format> : Format::values)) {
+    return {status_code::corrupt, "directory: a tile keeps more values than its encoding can"};
+  }
+  chunk_layout const layout = layout_of<Format>(e, kept);
+  if (layout.units() != descriptor.chunk_units()) {
+    return {status_code::corrupt, "chunk: its size is not the one its encoding and values need"};
+  }
+  std::uint32_t stream[stream_room<Format>];
   bits_type values[Format::values];  // (kept,)
+  read_stream<Format>(e, layout, chunk, stream);
   read_kept<Format>(e, layout, chunk, kept, values);
-  place_values(values, mask, Format::mask_words, tile);
-  return {};
+  return is_elias_fano(e) ? place_by_elias_fano<Format>(values, kept, stream, tile)
+                          : place_by_mask<Format>(values, kept, stream, tile);
 }
 
 }  // namespace detail

@@ -72,26 +72,40 @@ inline void write_values(chunk_layout const& layout,
   }
 }
 
+/// Makes the Elias-Fano mask stream of rising indices.
+/// Shapes: indices (num_kept,), of which those up to a multiple of 8 become 0; stream
+///   (stream_room<Format>,).
+template <class Format>
+inline void make_elias_fano(std::uint16_t* indices, std::uint32_t num_kept, std::uint32_t* stream) {
+  std::uint32_t const bits  = lower_bits<Format>(num_kept);
+  std::uint32_t const words = upper_words<Format>(num_kept);
+
+  std::uint8_t upper[32 * upper_words<Format>(max_elias_fano_kept<Format>)];  // one per bit
+  std::memset(upper, 0, 32 * words);
+  for (std::uint32_t k = 0; k < num_kept; ++k) upper[k + (indices[k] >> bits)] = 1;
+  make_mask(upper, words, stream);
+
+  // 8 values fill `bits` bytes. The zeros that a store ends with are written over by the next one.
+  auto* const lower       = reinterpret_cast<std::byte*>(stream + words);
+  std::uint64_t const low = (std::uint64_t{1} << bits) - 1;
+  std::fill_n(indices + num_kept, (8 - num_kept % 8) % 8, std::uint16_t{0});
+  store(lower + bits * num_kept / 32 * 4, std::uint64_t{0});  // the last word may lie behind them
+  for (std::uint32_t k = 0; k < num_kept; k += 8) {
+    std::uint64_t group = 0;
+    for (std::uint32_t i = 0; i < 8; ++i) group |= (indices[k + i] & low) << bits * i;
+    store(lower + bits * k / 8, group);
+  }
+}
+
 /// Writes a mask form's chunk over zeroed bytes.
-/// Shapes: kept (num_kept,), mask (Format::mask_words,), chunk (layout.units() * 16,).
+/// Shapes: kept (num_kept,), stream (layout.stream_words,), chunk (layout.units() * 16,).
 template <class Format>
 inline void write_mask_form(encoding e,
                             chunk_layout const& layout,
                             typename Format::bits_type const* kept,
                             std::uint32_t num_kept,
-                            std::uint32_t const* mask,
+                            std::uint32_t const* stream,
                             std::byte* chunk) {
-  constexpr std::uint32_t level1_words = Format::mask_words / 8;
-  std::uint32_t two_level[level1_words * 9];  // one bit per mask byte, then the non-zero bytes
-  std::uint32_t const* stream = mask;
-  if (is_two_level(e)) {
-    auto const* const bytes = reinterpret_cast<unsigned char const*>(mask);
-    std::memset(two_level, 0, sizeof(two_level));
-    make_mask(bytes, level1_words, two_level);
-    keep_values(
-        bytes, two_level, level1_words, reinterpret_cast<unsigned char*>(two_level + level1_words));
-    stream = two_level;
-  }
   if (!is_window(e)) {
     write_values(layout, kept, num_kept, stream, chunk);
   } else if constexpr (Format::element::has_window) {
@@ -114,9 +128,10 @@ inline tile_descriptor encode_tile(typename Format::bits_type const* tile,
                                    std::byte* chunk) {
   using bits_type = typename Format::bits_type;
   std::uint32_t mask[Format::mask_words];
-  bits_type kept[Format::values];  // (num_kept,)
+  bits_type kept[Format::values];         // (num_kept,)
+  std::uint16_t indices[Format::values];  // (num_kept,)
   make_mask(tile, Format::mask_words, mask);
-  std::uint32_t const num_kept = keep_values(tile, mask, Format::mask_words, kept);
+  std::uint32_t const num_kept = keep_values(tile, mask, Format::mask_words, kept, indices);
 
   tile_summary summary{};
   summary.kept         = num_kept;
@@ -128,20 +143,21 @@ inline tile_descriptor encode_tile(typename Format::bits_type const* tile,
   }
   summary.any_sign  = high >= sign_bit<typename Format::element>;
   summary.high_span = (high >> 8) - (low >> 8);
-  if constexpr ((Codec::encodings & encoding_bit(encoding::two_level_raw)) != 0) {
-    std::uint32_t level1[Format::mask_words / 8];
-    make_mask(reinterpret_cast<unsigned char const*>(mask), Format::mask_words / 8, level1);
-    summary.nonzero_mask_bytes = count_set(level1, Format::mask_words / 8);
-  }
 
   encoding_choice const choice = choose_encoding<Format, Codec>(summary);
-  std::memset(chunk, 0, std::size_t{choice.units} * unit_bytes);
+  // The bound is said for the compiler, which otherwise warns of sizes that no chunk has.
+  std::memset(chunk, 0, std::min(choice.units, Format::tile_units) * std::size_t{unit_bytes});
   if (choice.form == encoding::dense) {
     copy_rows<Format>(valid_rows, valid_cols, chunk, valid_cols, tile, Format::cols);
   } else if (choice.form != encoding::zero) {
-    chunk_layout const layout =
-        layout_of<Format>(choice.form, num_kept, summary.nonzero_mask_bytes);
-    write_mask_form<Format>(choice.form, layout, kept, num_kept, mask, chunk);
+    std::uint32_t elias_fano[stream_room<Format>];
+    if (is_elias_fano(choice.form)) make_elias_fano<Format>(indices, num_kept, elias_fano);
+    write_mask_form<Format>(choice.form,
+                            layout_of<Format>(choice.form, num_kept),
+                            kept,
+                            num_kept,
+                            is_elias_fano(choice.form) ? elias_fano : mask,
+                            chunk);
   }
   return {choice.form, num_kept, choice.units, 0};
 }

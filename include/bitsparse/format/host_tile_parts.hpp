@@ -90,37 +90,31 @@ inline void make_mask(Bits const* values, std::uint32_t num_words, std::uint32_t
   }
 }
 
-/// Packs the values whose mask bit is set, in order. @return their number
-/// Shapes: values (32 * num_words,), mask (num_words,), kept (as returned,).
+/// Words for any mask stream, of which an Elias-Fano one is at most one longer than the mask, and two
+/// that may be touched behind it.
+template <class Format>
+inline constexpr std::uint32_t stream_room = Format::mask_words + 3;
+
+/// Packs the values whose mask bit is set, and their indices, in order. @return their number
+/// Shapes: values (32 * num_words,), mask (num_words,), kept, indices (as returned,).
 template <class Bits>
 inline std::uint32_t keep_values(Bits const* values,
                                  std::uint32_t const* mask,
                                  std::uint32_t num_words,
-                                 Bits* kept) {
+                                 Bits* kept,
+                                 std::uint16_t* indices) {
   std::uint32_t num_kept = 0;
   for (std::uint32_t j = 0; j < num_words; ++j) {
     for (std::uint32_t rest = mask[j]; rest != 0; rest &= rest - 1) {
-      kept[num_kept++] = values[32 * j + count_trailing_zeros(rest)];
+      std::uint32_t const index = 32 * j + count_trailing_zeros(rest);
+      indices[num_kept]         = static_cast<std::uint16_t>(index);
+      kept[num_kept++]          = values[index];
     }
   }
   return num_kept;
 }
 
-/// The reverse; all other values become 0.
-template <class Bits>
-inline void place_values(Bits const* kept,
-                         std::uint32_t const* mask,
-                         std::uint32_t num_words,
-                         Bits* values) {
-  std::memset(values, 0, 32 * num_words * sizeof(Bits));
-  for (std::uint32_t j = 0; j < num_words; ++j) {
-    for (std::uint32_t rest = mask[j]; rest != 0; rest &= rest - 1) {
-      values[32 * j + count_trailing_zeros(rest)] = *kept++;
-    }
-  }
-}
-
-/// The values that a mask keeps.
+/// The set bits of a mask.
 inline std::uint32_t count_set(std::uint32_t const* mask, std::uint32_t num_words) {
   std::uint32_t set = 0;
   for (std::uint32_t j = 0; j < num_words; ++j) set += popcount(mask[j]);

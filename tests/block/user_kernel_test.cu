@@ -116,14 +116,14 @@ __global__ void decompress_gemm_kernel(std::uint64_t const* descriptor,
 
 /// Two groups of a block, each with its own barrier and its own tiles one after the other: encodes into a place of
 /// fixed size, reads that back, and stores what it decoded.
-template <class Format, int Threads, bool AsVectors>
+template <class Format, class Codec, int Threads, bool AsVectors>
 __global__ void two_groups_kernel(typename Format::bits_type const* from,
                                   std::byte* chunks,
                                   typename Format::bits_type* to,
                                   unsigned num_tiles,
                                   unsigned valid_rows,
                                   unsigned* bad_conditions) {
-  using encoder_type = bs::block_encoder<Format, bs::codec::sign, Threads>;
+  using encoder_type = bs::block_encoder<Format, Codec, Threads>;
   using decoder_type = bs::block_decoder<Format, Threads>;
   using tiles        = bs::tile_arrangement<Format, Threads>;
   using tile_type = std::conditional_t<AsVectors, typename tiles::vectors, typename tiles::values>;
@@ -161,31 +161,35 @@ __global__ void two_groups_kernel(typename Format::bits_type const* from,
   }
 }
 
-/// Tiles of every encoding that codec sign chooses, through two_groups_kernel.
-template <class Format, int Threads, bool AsVectors>
+/// Tiles of every encoding that a codec chooses, through two_groups_kernel.
+template <class Format, class Codec, int Threads, bool AsVectors>
 std::string check_two_groups(unsigned valid_rows) {
   using bits_type              = typename Format::bits_type;
   constexpr unsigned num_tiles = 41;
   std::vector<bits_type> values;
   std::uint32_t forms = 0;
   for (unsigned i = 0; i < num_tiles; ++i) {
-    value_model const model{i % 3 == 0 ? value_range::any : value_range::non_negative,
-                            i % 8 * 0.14};
+    constexpr value_range ranges[] = {
+        value_range::any, value_range::non_negative, value_range::window3, value_range::window4};
+    constexpr double fills[] = {0, 0.05, 0.1, 0.18, 0.4, 0.6, 0.8, 1};
+    value_model const model{ranges[i % 4], fills[i / 4 % 8]};
     auto tile = random_values<bits_type>(Format::values, model, i + 1);
     std::fill(tile.begin() + valid_rows * Format::cols, tile.end(), bits_type{0});
     std::byte chunk[Format::tile_bytes];
-    auto const coded = bs::detail::encode_tile<Format, bs::codec::sign>(
-        tile.data(), valid_rows, Format::cols, chunk);
+    auto const coded =
+        bs::detail::encode_tile<Format, Codec>(tile.data(), valid_rows, Format::cols, chunk);
     forms |= bs::detail::encoding_bit(coded.form());
     values.insert(values.end(), tile.begin(), tile.end());
   }
-  if (forms != bs::codec::sign::encodings) return "the tiles do not reach every encoding";
+  constexpr std::uint32_t windows = 0x330;
+  if (forms != (Codec::encodings & ~(Format::element::has_window ? 0 : windows)))
+    return "the tiles do not reach every encoding";
   device_buffer from{values.size() * sizeof(bits_type)},
       to{values.size() * sizeof(bits_type), 0, 0}, chunks{num_tiles * Format::tile_bytes},
       bad{4, 0, 0};
   std::memcpy(from.host().data(), values.data(), from.bytes());
   from.upload();
-  two_groups_kernel<Format, Threads, AsVectors>
+  two_groups_kernel<Format, Codec, Threads, AsVectors>
       <<<3, 2 * Threads>>>(reinterpret_cast<bits_type const*>(from.data()),
                            chunks.data(),
                            reinterpret_cast<bits_type*>(to.data()),
@@ -196,7 +200,7 @@ std::string check_two_groups(unsigned valid_rows) {
   chunks.download();
   for (unsigned i = 0; i < num_tiles; ++i) {
     std::byte chunk[Format::tile_bytes];
-    auto const coded = bs::detail::encode_tile<Format, bs::codec::sign>(
+    auto const coded = bs::detail::encode_tile<Format, Codec>(
         values.data() + i * Format::values, valid_rows, Format::cols, chunk);
     if (std::memcmp(
             chunk, chunks.host().data() + i * Format::tile_bytes, coded.chunk_units() * 16) != 0) {
@@ -294,12 +298,16 @@ TEST_CASE(
   using bf16_tile = bs::tile_format<bs::bf16, 32, 64>;
   using fp8_tile  = bs::tile_format<bs::fp8_e4m3, 32, 64>;
   using fp32_tile = bs::tile_format<bs::fp32, 16, 64>;
-  CHECK(check_two_groups<bf16_tile, 64, true>(32) == "");
-  CHECK(check_two_groups<bf16_tile, 64, true>(21) == "");
-  CHECK(check_two_groups<bf16_tile, 32, true>(32) == "");
-  CHECK(check_two_groups<bf16_tile, 64, false>(21) == "");
-  CHECK(check_two_groups<fp8_tile, 64, true>(32) == "");
-  CHECK(check_two_groups<fp8_tile, 32, false>(27) == "");
-  CHECK(check_two_groups<fp32_tile, 64, true>(16) == "");
-  CHECK(check_two_groups<fp32_tile, 128, false>(9) == "");
+  CHECK(check_two_groups<bf16_tile, bs::codec::sign, 64, true>(32) == "");
+  CHECK(check_two_groups<bf16_tile, bs::codec::sign, 64, true>(21) == "");
+  CHECK(check_two_groups<bf16_tile, bs::codec::sign, 32, true>(32) == "");
+  CHECK(check_two_groups<bf16_tile, bs::codec::sign, 64, false>(21) == "");
+  CHECK(check_two_groups<fp8_tile, bs::codec::sign, 64, true>(32) == "");
+  CHECK(check_two_groups<fp8_tile, bs::codec::sign, 32, false>(27) == "");
+  CHECK(check_two_groups<fp32_tile, bs::codec::sign, 64, true>(16) == "");
+  CHECK(check_two_groups<fp32_tile, bs::codec::sign, 128, false>(9) == "");
+  CHECK(check_two_groups<bf16_tile, bs::codec::compact, 64, true>(32) == "");
+  CHECK(check_two_groups<bf16_tile, bs::codec::compact, 64, false>(21) == "");
+  CHECK(check_two_groups<fp8_tile, bs::codec::compact, 32, true>(32) == "");
+  CHECK(check_two_groups<fp32_tile, bs::codec::compact, 64, true>(16) == "");
 }

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include <tests/support/catch.hpp>
+#include <tests/support/compare.cuh>
 #include <tests/support/device_round_trip.cuh>
 
 namespace bs = bitsparse;
@@ -25,20 +26,6 @@ __global__ void fill_kernel(Bits* values, std::uint64_t count, unsigned kept_of_
         static_cast<Bits>(mixed >> 32) >> 1;  // no sign: half of the encodings need that
     values[i] = mixed >> 61 < kept_of_8 ? static_cast<Bits>(bits | 1) : Bits{0};
   }
-}
-
-template <class Bits>
-__global__ void count_mismatches_kernel(Bits const* a,
-                                        Bits const* b,
-                                        std::uint64_t count,
-                                        unsigned long long* result) {
-  std::uint64_t const stride = std::uint64_t{gridDim.x} * blockDim.x;
-  unsigned long long found   = 0;
-  for (std::uint64_t i = blockIdx.x * std::uint64_t{blockDim.x} + threadIdx.x; i < count;
-       i += stride) {
-    found += a[i] != b[i];
-  }
-  if (found != 0) atomicAdd(result, found);
 }
 
 template <class Element>
@@ -70,7 +57,7 @@ void check_large(std::uint64_t rows, std::uint64_t cols, unsigned kept_of_8) {
               bs::const_matrix_view<Element>{dense, rows, cols, cols}, tensor, nullptr)
               .ok());
   REQUIRE(bs::decompress(tensor, {restored, rows, cols, cols}, nullptr).ok());
-  count_mismatches_kernel<<<1024, 256>>>(dense, restored, count, mismatches);
+  compare_kernel<<<1024, 256>>>(dense, restored, count, mismatches);
   unsigned long long differs = 1;
   bs::tensor_state state;
   require_cuda(cudaMemcpy(&differs, mismatches, sizeof(differs), cudaMemcpyDeviceToHost),

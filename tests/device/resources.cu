@@ -20,6 +20,7 @@ void instantiate(Tensor const& tensor) {
   bs::matrix_view<typename Format::element> const matrix{};
   (void)bs::compress<bs::codec::fast, bs::identity, void, Format>(matrix, tensor, nullptr);
   (void)bs::compress<bs::codec::sign, bs::identity, void, Format>(matrix, tensor, nullptr);
+  (void)bs::compress<bs::codec::compact, bs::identity, void, Format>(matrix, tensor, nullptr);
   (void)bs::decompress<bs::identity, void, Format>(tensor, matrix, nullptr);
 }
 

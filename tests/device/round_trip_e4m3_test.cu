@@ -23,13 +23,14 @@ TEMPLATE_TEST_CASE("device e4m3: every bit pattern",
   check_patterns<TestType>(every_pattern<std::uint8_t>(8));
 }
 
-TEMPLATE_TEST_CASE("device e4m3: every number and place of kept values",
+TEMPLATE_TEST_CASE("device e4m3: every number and place of kept values, and adversarial ones",
                    "[device]",
                    (bs::tile_format<bs::fp8_e4m3, 32, 256>),
                    (bs::tile_format<bs::fp8_e4m3, 128, 128>),
                    (bs::tile_format<bs::fp8_e4m3, 16, 16>)) {
   check_counts<TestType>();
   check_single_values<TestType>();
+  check_adversarial<TestType>();
 }
 
 TEST_CASE("device e4m3: every element offset", "[device]") {

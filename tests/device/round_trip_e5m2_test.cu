@@ -23,13 +23,14 @@ TEMPLATE_TEST_CASE("device e5m2: every bit pattern",
   check_patterns<TestType>(every_pattern<std::uint8_t>(8));
 }
 
-TEMPLATE_TEST_CASE("device e5m2: every number and place of kept values",
+TEMPLATE_TEST_CASE("device e5m2: every number and place of kept values, and adversarial ones",
                    "[device]",
                    (bs::tile_format<bs::fp8_e5m2, 32, 256>),
                    (bs::tile_format<bs::fp8_e5m2, 64, 128>),
                    (bs::tile_format<bs::fp8_e5m2, 8, 96>)) {
   check_counts<TestType>();
   check_single_values<TestType>();
+  check_adversarial<TestType>();
 }
 
 TEST_CASE("device e5m2: every element offset", "[device]") {

@@ -23,13 +23,14 @@ TEMPLATE_TEST_CASE("device fp16: every bit pattern",
   check_patterns<TestType>(every_pattern<std::uint16_t>(16));
 }
 
-TEMPLATE_TEST_CASE("device fp16: every number and place of kept values",
+TEMPLATE_TEST_CASE("device fp16: every number and place of kept values, and adversarial ones",
                    "[device]",
                    (bs::tile_format<bs::fp16, 32, 128>),
                    (bs::tile_format<bs::fp16, 64, 64>),
                    (bs::tile_format<bs::fp16, 24, 96>)) {
   check_counts<TestType>();
   check_single_values<TestType>();
+  check_adversarial<TestType>();
 }
 
 TEST_CASE("device fp16: every element offset", "[device]") {

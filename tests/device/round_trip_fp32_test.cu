@@ -23,13 +23,14 @@ TEMPLATE_TEST_CASE("device fp32: every bit pattern",
   check_patterns<TestType>(every_pattern<std::uint32_t>(16, 16));
 }
 
-TEMPLATE_TEST_CASE("device fp32: every number and place of kept values",
+TEMPLATE_TEST_CASE("device fp32: every number and place of kept values, and adversarial ones",
                    "[device]",
                    (bs::tile_format<bs::fp32, 32, 64>),
                    (bs::tile_format<bs::fp32, 64, 64>),
                    (bs::tile_format<bs::fp32, 1, 256>)) {
   check_counts<TestType>();
   check_single_values<TestType>();
+  check_adversarial<TestType>();
 }
 
 TEST_CASE("device fp32: every element offset", "[device]") {

@@ -12,6 +12,7 @@
 #include <bitsparse/arena/arena.cuh>
 #include <bitsparse/arena/compressed_tensor.cuh>
 #include <bitsparse/arena/operations.cuh>
+#include <tests/support/compare.cuh>
 #include <tests/support/device_round_trip.cuh>
 
 namespace bitsparse_test {
@@ -92,20 +93,6 @@ __global__ void make_values_kernel(Bits* values,
     Bits const bits = static_cast<Bits>(mixed >> 32) >> 1;
     values[i]       = mixed % 100 < zeros ? Bits{0} : bits;
   }
-}
-
-template <class Bits>
-__global__ void compare_kernel(Bits const* a,
-                               Bits const* b,
-                               std::uint64_t count,
-                               unsigned long long* mismatches) {
-  std::uint64_t const stride = std::uint64_t{gridDim.x} * blockDim.x;
-  unsigned long long found   = 0;
-  for (std::uint64_t i = blockIdx.x * std::uint64_t{blockDim.x} + threadIdx.x; i < count;
-       i += stride) {
-    found += a[i] != b[i];
-  }
-  if (found != 0) atomicAdd(mismatches, found);
 }
 
 /// Device memory of a plain type.

@@ -32,6 +32,11 @@ std::string for_each_model(
       {value_range::any, 1.0},
       {value_range::non_negative, 0.8, 64, 0.2},
       {value_range::any, 0.9, 4096, 0.3},
+      {value_range::window3, 0.03},
+      {value_range::window4, 0.12},
+      {value_range::window3, 0.2},
+      {value_range::window4, 0.4},
+      {value_range::window3, 0.7},
   };
   std::uint64_t seed = rows * 31 + cols * 7 + ld;
   for (value_model const& model : models) {
@@ -47,7 +52,7 @@ std::string for_each_model(
   return {};
 }
 
-/// Both device codecs.
+/// All codecs.
 template <class Format>
 std::string device_round_trip_every_codec(test_matrix<typename Format::element> const& source,
                                           std::uint64_t target_ld     = 0,
@@ -56,6 +61,8 @@ std::string device_round_trip_every_codec(test_matrix<typename Format::element> 
       device_round_trip<Format, bitsparse::codec::fast>(source, target_ld, target_offset);
   if (fault.empty())
     fault = device_round_trip<Format, bitsparse::codec::sign>(source, target_ld, target_offset);
+  if (fault.empty())
+    fault = device_round_trip<Format, bitsparse::codec::compact>(source, target_ld, target_offset);
   return fault;
 }
 
@@ -124,12 +131,19 @@ void check_patterns(std::vector<typename Format::bits_type> const& patterns) {
   }
 }
 
-/// So many kept values in a tile, at its start, its end, and spread.
+/// So many kept values in a tile, at its start, its end, and spread: around multiples of 32, and where
+/// the lower parts of Elias-Fano masks change their width or the form is not allowed any more.
 template <class Format>
 void check_counts() {
   using bits_type = typename Format::bits_type;
-  for (std::uint32_t const kept :
-       {0u, 1u, 31u, 32u, 33u, 63u, 64u, Format::values - 1, Format::values}) {
+  std::vector<std::uint32_t> counts{0, 1, 31, 32, 33, 63, 64, Format::values - 1, Format::values};
+  for (std::uint32_t shift = 3; shift <= 8; ++shift) {
+    for (std::uint32_t const more : {0u, 1u, 2u})
+      counts.push_back((Format::values >> shift) - 1 + more);
+  }
+  counts.push_back(Format::values / 32 * 7);
+  counts.push_back(Format::values / 32 * 7 + 1);
+  for (std::uint32_t const kept : counts) {
     for (std::uint32_t const place : {0u, 1u, 2u}) {
       test_matrix<typename Format::element> matrix{Format::rows, Format::cols};
       std::vector<bits_type> values(Format::values);
@@ -140,6 +154,43 @@ void check_counts() {
         values[at]             = static_cast<bits_type>(k % 100 + 1);
       }
       matrix.assign(values);
+      REQUIRE(device_round_trip_every_codec<Format>(matrix) == "");
+    }
+  }
+}
+
+/// Values that the choice of an encoding hangs on, one in every 1, 5, 8 and 21.
+template <class Format>
+void check_adversarial() {
+  using bits_type         = typename Format::bits_type;
+  constexpr auto sign     = bitsparse::detail::sign_bit<typename Format::element>;
+  constexpr int high_from = sizeof(bits_type) * 8 - 8;  // of the bits that window forms compare
+  auto const value_of     = [](int kind, std::uint32_t k) -> bits_type {
+    std::uint32_t const low = sizeof(bits_type) == 1 ? 0 : k * 7 % 251 + 1;
+    auto const with_high    = [&](std::uint32_t high) {
+      return static_cast<bits_type>(std::uint64_t{high} << high_from | low);
+    };
+    switch (kind) {
+      case 0:  // exponents spread over everything
+        return with_high(k % 127 + 1);
+      case 1:  // alternating signs
+        return static_cast<bits_type>(with_high(60) | (k % 2 == 0 ? 0 : sign));
+      case 2:  // one outlier, of the smallest or the largest
+        return k == 17 ? bits_type{1} : with_high(60 + k % 3);
+      case 3:
+        return k == 40 ? with_high(127) : with_high(60 + k % 3);
+      default:  // spans at the edges of the windows: 7, 8, 15, 16
+        return with_high(50 + k % (kind == 4 ? 8 : kind == 5 ? 9 : kind == 6 ? 16 : 17));
+    }
+  };
+  for (std::uint32_t const spacing : {1u, 5u, 8u, 21u}) {
+    for (int kind = 0; kind < 8; ++kind) {
+      test_matrix<typename Format::element> matrix{Format::rows + 5, 2 * Format::cols};
+      std::vector<bits_type> values(matrix.rows() * matrix.cols());
+      for (std::uint32_t k = 0; k * spacing + 3 < values.size(); ++k)
+        values[k * spacing + 3] = value_of(kind, k);
+      matrix.assign(values);
+      CAPTURE(kind, spacing);
       REQUIRE(device_round_trip_every_codec<Format>(matrix) == "");
     }
   }

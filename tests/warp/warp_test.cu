@@ -65,6 +65,17 @@ __global__ void vectors_kernel(std::uint64_t seed, unsigned long long* faults) {
   for (std::uint32_t i = 0; i < 2 * values; ++i) {  // nothing outside
     if (i < shift || i >= shift + kept) wrong += row[i] != static_cast<Bits>(guard);
   }
+  // Records: value and index of each, and back.
+  __shared__ alignas(16) bs::kept_record<Bits> records[32][values + 16 / sizeof(Bits)];
+  for (auto& record : records[threadIdx.x]) record = bs::kept_record<Bits>::of(guard, guard);
+  bs::pack_records(vector, mask, 1000 + threadIdx.x * 16, records[threadIdx.x] + 1);
+  for (std::uint32_t i = 0; i < kept; ++i) {
+    wrong += records[threadIdx.x][1 + i].value() != row[shift + i];
+    std::uint32_t const j = __fns(mask, 0, static_cast<int>(i) + 1);
+    wrong += records[threadIdx.x][1 + i].index() != 1000 + threadIdx.x * 16 + j;
+  }
+  wrong +=
+      records[threadIdx.x][0].index() != guard || records[threadIdx.x][1 + kept].index() != guard;
   uint4 const again = bs::unpack_vector<Bits>(mask, row + shift, table);
   wrong += again.x != vector.x || again.y != vector.y || again.z != vector.z || again.w != vector.w;
   // Sign bits carry any mask, and come off again.

@@ -14,8 +14,25 @@
 namespace bitsparse {
 inline namespace v0 {
 
-/// A mask of one bit per value. The bits of a vector are 16 (1-byte elements), 8 or 4 (4-byte
-/// elements).
+namespace detail {
+
+/// The bits of a vector in a mask or mask stream.
+template <class Bits>
+__device__ __forceinline__ std::uint32_t vector_bits(std::uint32_t const* words,
+                                                     std::uint32_t vector) {
+  if constexpr (sizeof(Bits) == 1) {
+    return reinterpret_cast<std::uint16_t const*>(words)[vector];
+  } else if constexpr (sizeof(Bits) == 2) {
+    return reinterpret_cast<std::uint8_t const*>(words)[vector];
+  } else {
+    return reinterpret_cast<std::uint8_t const*>(words)[vector / 2] >> vector % 2 * 4 & 0xfu;
+  }
+}
+
+}  // namespace detail
+
+/// A mask of one bit per value. The bits of a vector are 16 (1-byte elements), 8 or
+/// 4 (4-byte elements).
 template <class Format>
 struct mask_storage {
   using bits_type = typename Format::bits_type;
@@ -23,13 +40,7 @@ struct mask_storage {
   std::uint32_t words[Format::mask_words];  // (mask_words,) tile row-major
 
   __device__ __forceinline__ std::uint32_t vector_bits(std::uint32_t vector) const {
-    if constexpr (sizeof(bits_type) == 1) {
-      return reinterpret_cast<std::uint16_t const*>(words)[vector];
-    } else if constexpr (sizeof(bits_type) == 2) {
-      return reinterpret_cast<std::uint8_t const*>(words)[vector];
-    } else {
-      return reinterpret_cast<std::uint8_t const*>(words)[vector / 2] >> vector % 2 * 4 & 0xfu;
-    }
+    return detail::vector_bits<bits_type>(words, vector);
   }
 
   /// Threads: 1- and 2-byte elements: any. 4-byte elements: all lanes of a warp, converged, with

@@ -16,7 +16,7 @@ inline namespace v0 {
 ///
 /// Threads: constructed by each of them; the first one's index in the block is a multiple of 32.
 ///   Other warps of the block may do something else meanwhile, but must not use the same barrier
-///   number.
+///   number, unless they take every step together with this group.
 /// @tparam Threads a power of two from 32 to 1024; 32 needs no barrier (it uses __syncwarp)
 template <int Threads>
 class thread_group {

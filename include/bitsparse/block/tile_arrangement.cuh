@@ -102,8 +102,8 @@ struct tile_arrangement {
     }
   }
 
-  /// Loads a tile, values outside the window as 0. With the default cache policy, as all accesses to
-  /// global memory here: loads that stream next to stores that do not cost 5 % (docs/tuning.md).
+  /// Loads a tile, values outside the window as 0. With the default cache policy: streaming loads
+  /// next to compress's ordinary stores cost 3 to 5 % (docs/tuning.md).
   /// Alignment: 16-byte rows. Threads: all of the group; no synchronisation.
   __device__ static __forceinline__ void load(thread_group<Threads> group,
                                               tile_window<bits_type const> window,
@@ -147,7 +147,8 @@ struct tile_arrangement {
     }
   }
 
-  /// Stores the values inside the window.
+  /// Stores the values inside the window, full tiles with the streaming policy: ordinary stores cost
+  /// decompress 3 to 5 % (docs/tuning.md).
   /// Alignment: 16-byte rows. Threads: all of the group; no synchronisation.
   __device__ static __forceinline__ void store(thread_group<Threads> group,
                                                vectors const& tile,

@@ -28,30 +28,29 @@ struct tile_tuning {
 
 namespace detail {
 
-/// Threads that hold so many 16-byte vectors of a tile each, in blocks of 128 or more threads.
+/// Threads that hold so many 16-byte vectors of a tile each; compress puts them into blocks of 128 or
+/// more threads.
 template <class Format, int Vectors>
 constexpr int threads_of_vectors() {
   int threads = 256;
-  while (threads > 32 && threads * Vectors > static_cast<int>(Format::tile_bytes / 16)) threads /= 2;
+  while (threads > 32 && threads * Vectors > static_cast<int>(Format::tile_bytes / 16))
+    threads /= 2;
   return threads;
 }
 
 template <class Format, int Vectors>
-using tuning_of_vectors =
-    tile_tuning<threads_of_vectors<Format, Vectors>(),
-                threads_of_vectors<Format, Vectors>() < 128
-                    ? 128 / threads_of_vectors<Format, Vectors>()
-                    : 1>;
+using tuning_of_vectors = tile_tuning<
+    threads_of_vectors<Format, Vectors>(),
+    threads_of_vectors<Format, Vectors>() < 128 ? 128 / threads_of_vectors<Format, Vectors>() : 1>;
 
 /// The second launch bounds. For up to eight vectors per thread: 1,024 threads per multiprocessor and
 /// 64 registers each in compress, 1,152 and 56 in decompress (docs/tuning.md). Else none: a thread that
 /// holds more, or values, would spill for an occupancy that buys nothing.
 template <class Tile>
-inline constexpr bool has_few_vectors =
-    sizeof(std::declval<Tile&>()[0]) == 16 && sizeof(Tile) <= 128;
+inline constexpr bool has_few_vectors = sizeof(std::declval<Tile&>()[0]) == 16 &&
+                                        sizeof(Tile) <= 128;
 template <int BlockThreads, class Tile>
-inline constexpr int min_compress_blocks =
-    has_few_vectors<Tile> ? 1024 / BlockThreads : 1;
+inline constexpr int min_compress_blocks = has_few_vectors<Tile> ? 1024 / BlockThreads : 1;
 template <int Threads, class Tile>
 inline constexpr int min_decompress_blocks =
     !has_few_vectors<Tile> ? 1 : (Threads == 32 ? 32 : 1152 / Threads);

@@ -130,10 +130,10 @@ __global__ void __launch_bounds__(Tuning::block_threads,
   wait_for_prologue();
   placement_type placement(chunks, params.space, num_tiles);
   placement.reserve();
-  if (plan.chunk_units != 0) encoder.stage(tile);  // while the reservation is on its way
+  encoder.stage(tile);  // while the reservation is on its way
   placement.resolve(params.directory + first_tile);
   __syncthreads();
-  if (plan.chunk_units != 0 && chunks.addresses[slot] != nullptr) {
+  if (chunks.plans[slot].chunk_units != 0 && chunks.addresses[slot] != nullptr) {
     encoder.store(chunks.addresses[slot]);
   }
   if (chunks.is_last) Space::finish(params.space);
@@ -195,7 +195,7 @@ status launch_compress(const_matrix_view<typename Format::element> source,
 /// Guarantee: chunks equal host::compress's, byte for byte; only their offsets depend on the run.
 ///   Nothing is written outside directory, state and payload.
 /// Traffic: the matrix once; the chunks once; 8 bytes per tile.
-/// @tparam Codec codec::sign or codec::fast
+/// @tparam Codec codec::sign, codec::fast or codec::compact
 /// @tparam Op identity
 /// @tparam Tuning a tile_tuning, or void for the default
 template <class Codec, class Op = identity, class Tuning = void, class Format>

@@ -37,8 +37,6 @@ struct decompress_params {
 
 static_assert(static_cast<int>(tile_condition::lost) ==
                       static_cast<int>(device_condition::lost_tile_read) &&
-                  static_cast<int>(tile_condition::unsupported) ==
-                      static_cast<int>(device_condition::unsupported_encoding) &&
                   static_cast<int>(tile_condition::corrupt) ==
                       static_cast<int>(device_condition::corrupt_tile),
               "bitsparse: a tile's condition is raised as the device condition of the same number");
@@ -112,8 +110,7 @@ status launch_decompress(tile_descriptor const* directory,
 /// Aliasing: source and target do not overlap.
 /// Stream: asynchronous on `stream`; does not synchronise or allocate; capturable.
 /// Errors: invalid_argument, unsupported or cuda_error before anything is written. A tile that is
-///   lost, corrupt or of an encoding that the device does not decode yet reads as NaN and raises the
-///   state's condition for it.
+///   lost or corrupt reads as NaN and raises the state's condition for it.
 /// Guarantee: nothing is read outside directory, state and payload, or written outside the target's
 ///   values.
 /// Traffic: 8 bytes per tile and the chunks once; the matrix once.

@@ -24,7 +24,6 @@ inline namespace v0 {
 enum class device_condition : std::uint32_t {
   none                 = 0,
   lost_tile_read       = 1,  // decompress: a lost tile was read, as NaN
-  unsupported_encoding = 2,  // decompress: an encoding without a device decoder was read, as NaN
   corrupt_tile         = 4,  // decompress: a descriptor or chunk that no encoder writes was read
   capacity_exceeded    = 8,  // compress: chunks found no room, their tiles are lost
   not_full = 16,  // arena: a tensor that holds nothing was decompressed, as NaN, or released

@@ -21,6 +21,21 @@ __device__ __forceinline__ std::uint32_t warp_mask_word(Bits value) {
   return __ballot_sync(0xffffffffu, value != 0);
 }
 
+namespace detail {
+
+/// 1 in each half of a word that is not 0.
+__device__ __forceinline__ std::uint32_t nonzero_flags(std::uint32_t word) {
+#if __CUDA_ARCH__ >= 900
+  std::uint32_t flags;  // min(half, 1) of both halves in one instruction
+  asm("min.u16x2 %0, %1, %2;" : "=r"(flags) : "r"(word), "r"(0x00010001u));
+  return flags;
+#else
+  return ((((word & 0x7fff7fffu) + 0x7fff7fffu) | word) & 0x80008000u) >> 15;
+#endif
+}
+
+}  // namespace detail
+
 /// The mask bits of a lane's vector: bit j is set where value j is not all zero bits; no bits
 /// above. Threads: any.
 template <class Bits>
@@ -33,15 +48,7 @@ __device__ __forceinline__ std::uint32_t vector_mask(uint4 const& vector) {
   } else if constexpr (sizeof(Bits) == 2) {
 #pragma unroll
     for (int w = 3; w >= 0; --w) {  // flags of words w: bits 2w and 2w + 16
-#if __CUDA_ARCH__ >= 900
-      std::uint32_t flags;  // min(half, 1) of both halves in one instruction; volatile: not to be
-                            // computed twice
-      asm volatile("min.u16x2 %0, %1, %2;" : "=r"(flags) : "r"(words[w]), "r"(0x00010001u));
-#else
-      std::uint32_t const flags =
-          ((((words[w] & 0x7fff7fffu) + 0x7fff7fffu) | words[w]) & 0x80008000u) >> 15;
-#endif
-      mask = mask * 4 + flags;
+      mask = mask * 4 + detail::nonzero_flags(words[w]);
     }
     mask = (mask + (mask >> 15)) & 0xffu;
   } else {
@@ -61,20 +68,20 @@ __device__ __forceinline__ std::uint32_t vector_mask(uint4 const& vector) {
 /// Sets the sign bits of a vector, which are 0, to mask bits: value j's to bit j.
 /// Threads: any.
 template <class Bits>
-__device__ __forceinline__ uint4 set_signs(uint4 vector, std::uint32_t mask) {
-  std::uint32_t* const words[4] = {&vector.x, &vector.y, &vector.z, &vector.w};
+__device__ __forceinline__ uint4 set_signs(uint4 const& vector, std::uint32_t mask) {
+  std::uint32_t words[4] = {vector.x, vector.y, vector.z, vector.w};
   if constexpr (sizeof(Bits) == 2) mask |= mask << 15;
 #pragma unroll
   for (int w = 0; w < 4; ++w) {
     if constexpr (sizeof(Bits) == 4) {
-      *words[w] |= mask << (31 - w) & 0x80000000u;
+      words[w] |= mask << (31 - w) & 0x80000000u;
     } else if constexpr (sizeof(Bits) == 2) {
-      *words[w] |= mask << (15 - 2 * w) & 0x80008000u;
+      words[w] |= mask << (15 - 2 * w) & 0x80008000u;
     } else {
-      *words[w] |= (mask >> 4 * w & 0xfu) * 0x10204080u & 0x80808080u;
+      words[w] |= (mask >> 4 * w & 0xfu) * 0x10204080u & 0x80808080u;
     }
   }
-  return vector;
+  return {words[0], words[1], words[2], words[3]};
 }
 
 /// Reads the sign bits of a vector, bit j from value j, and clears them.

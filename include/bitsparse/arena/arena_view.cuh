@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: 2026 the bitsparse authors
 /// @file
 /// LAYER 4: an arena's memory: fixed-capacity slabs in device and in mapped host memory, and the
-/// lists on the device that hand them out.
+/// queues on the device that hand them out.
 #pragma once
 
 #include <cstddef>
@@ -96,7 +96,8 @@ struct arena_view {
     auto const left = static_cast<std::int32_t>(kept);
     auto count      = static_cast<std::int32_t>(wanted);
     if (num_slabs_of(kind) <= kept) return {0, 0};
-    if (kept != 0) count = min(count, now(state->available[kind]) - left);
+    // For one, the subtraction itself finds out.
+    if (kept != 0 && wanted > 1) count = min(count, now(state->available[kind]) - left);
     if (count <= 0) return {0, 0};
     if (atomicSub(&state->available[kind], count) - count < left) {
       atomicAdd(&state->available[kind], count);
@@ -113,8 +114,7 @@ struct arena_view {
     std::uint32_t* const place = place_of(kind, ticket);
     std::uint32_t entry;
     do {
-      entry = *const_cast<std::uint32_t volatile*>(place);
-      if (entry != 0) entry = atomicExch(place, 0u);
+      entry = atomicExch(place, 0u);
     } while (entry == 0);
     return entry - 1;
   }

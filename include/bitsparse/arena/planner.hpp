@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include <bitsparse/format/bits.hpp>
 #include <bitsparse/format/encoding.hpp>
@@ -49,8 +50,10 @@ constexpr std::uint64_t planned_slabs(std::uint64_t rows,
                                       double density,
                                       std::uint64_t slab_bytes = default_slab_bytes) {
   auto const kept = static_cast<std::uint32_t>(density * Format::values + 0.999);
-  detail::tile_summary const tile{kept, Format::values, Format::mask_bytes, Format::values, false};
-  std::uint32_t const units = detail::choose_encoding<Format, Codec>(tile).units;
+  using planned_codec =
+      std::conditional_t<std::is_same_v<Codec, codec::compact>, codec::sign, Codec>;
+  detail::tile_summary const tile{kept, Format::values, Format::values, false};
+  std::uint32_t const units = detail::choose_encoding<Format, planned_codec>(tile).units;
   std::uint64_t const chunk_bytes =
       detail::checked_mul(num_tiles<Format>(rows, cols), std::uint64_t{units} * unit_bytes);
   return chunk_bytes == size_overflow

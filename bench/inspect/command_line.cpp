@@ -9,6 +9,8 @@
 #include <set>
 #include <string_view>
 
+#include <bench/inspect/report.hpp>
+
 namespace inspect {
 namespace {
 
@@ -36,8 +38,9 @@ std::string take_value(std::string_view name, std::string const& value, options&
     return parsed.element ? "" : "is none of " + element_names();
   }
   if (name == "--codec") {
-    parsed.codec = find_codec(value);
-    return parsed.codec ? "" : "is none of " + codec_names();
+    parsed.codec  = find_codec(value);
+    parsed.choose = value == "choose";
+    return parsed.codec || parsed.choose ? "" : "is none of " + codec_names() + ", choose";
   }
   if (name == "--shape") {
     matrix_shape shape{};
@@ -142,13 +145,20 @@ std::string help_text() {
          "  --shape RxC      rows and columns\n"
          "  --codec NAME     " +
          codec_names() +
-         " (default sign)\n"
+         " (default sign), or\n"
+         "                   choose: tries all and names the one to take. It starts with fast\n"
+         "                   and takes the next one if its bytes are at least " +
+         std::to_string(least_saving_percent) +
+         " % fewer\n"
+         "                   than those of the one taken so far; times, of one run, do\n"
+         "                   not matter to it\n"
          "  --tile RxC       tile geometry (default: 8 KiB of values)\n"
          "  --backend NAME   auto, cuda, host (default auto: cuda if it can run)\n"
-         "  --json           one JSON object per file and line, nothing else\n"
+         "  --json           one JSON object per file and line, nothing else; with choose one\n"
+         "                   per codec, then one with the choice\n"
          "  --out FILE       writes the serialised form of one dense input, or the dense bytes\n"
          "                   of one serialised input; a file that is there is replaced when\n"
-         "                   the new one is complete\n"
+         "                   the new one is complete; choose writes with the codec it takes\n"
          "  --help, --version\n"
          "\n"
          "Ratios count chunks and 8 bytes of descriptor per tile. The exit status is 0 if every\n"

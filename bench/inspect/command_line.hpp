@@ -29,6 +29,7 @@ struct options {
   std::optional<tile_shape> tile;
   std::optional<std::string> out;
   backend_choice backend = backend_choice::automatic;
+  bool choose            = false;  // --codec choose, which leaves `codec` empty
   bool json              = false;
   bool help              = false;
   bool version           = false;

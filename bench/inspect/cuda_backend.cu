@@ -138,14 +138,8 @@ bs::status round_trip(round_trip_request const& request, round_trip_result& resu
 
 bs::status cuda_round_trip(round_trip_request const& request, round_trip_result& result) {
   return bs::visit_format(request.element, request.tile_rows, request.tile_cols, [&](auto format) {
-    return bs::visit_codec(request.codec, [&](auto codec) -> bs::status {
-      using codec_type = decltype(codec);
-      if constexpr (std::is_same_v<codec_type, bs::codec::compact>) {
-        return {bs::status_code::unsupported,
-                "codec compact has no device encoder yet: use --backend host, or codec sign"};
-      } else {
-        return round_trip<decltype(format), codec_type>(request, result);
-      }
+    return bs::visit_codec(request.codec, [&](auto codec) {
+      return round_trip<decltype(format), decltype(codec)>(request, result);
     });
   });
 }

@@ -71,19 +71,20 @@ bitsparse::status round_trip(round_trip_request const& request,
 
 /// What there is to say of a file, and what --out is to hold.
 struct inspected_file {
-  file_report report;
+  codec_reports reports;
   aligned_buffer output;
 };
 
-/// Does everything for one file but print and write. Errors: throws file_error, std::bad_alloc.
-inspected_file inspect_file(std::string const& path, options const& asked, backend where) {
-  std::error_code ignored;
-  if (asked.out && std::filesystem::equivalent(path, *asked.out, ignored)) {
-    throw file_error{"--out would overwrite it; name another file"};
-  }
-  tensor_file tensor = read_tensor_file(path, asked);
+/// Compresses with report.codec and restores. Errors: throws file_error, std::bad_alloc.
+/// @param[in,out] where as in round_trip
+/// @param[in,out] report gets all that depends on the codec
+/// @return the serialised form, where --out or the file's own form asks for it
+aligned_buffer inspect_codec(tensor_file const& tensor,
+                             options const& asked,
+                             backend& where,
+                             file_report& report) {
   round_trip_request const request{tensor.element,
-                                   tensor.codec,
+                                   report.codec,
                                    tensor.tile.rows,
                                    tensor.tile.cols,
                                    tensor.shape.rows,
@@ -94,27 +95,41 @@ inspected_file inspect_file(std::string const& path, options const& asked, backe
   bitsparse::status const done = round_trip(request, asked, where, result);
   if (!done.ok()) throw file_error{std::string{name_of(where)} + ": " + done.text()};
 
-  inspected_file inspected{};
-  file_report& report = inspected.report;
-  report.file         = path;
-  report.element      = tensor.element;
-  report.codec        = tensor.codec;
-  report.tile         = tensor.tile;
-  report.shape        = tensor.shape;
-  report.ran_on       = where;
-  report.values       = measure_values(
-      tensor.element, tensor.dense.data(), tensor.dense.size() * 8 / value_bits_of(tensor.element));
+  report.ran_on             = where;
   report.tiles              = measure_tiles(result.directory, tensor.shape, tensor.tile);
-  report.dense_bytes        = tensor.dense.size();
   report.compress_seconds   = result.compress_seconds;
   report.decompress_seconds = result.decompress_seconds;
-  report.is_serialized      = tensor.is_serialized;
+  report.is_serialized      = tensor.is_serialized && report.codec == tensor.codec;
   report.same_values        = equal(result.restored, tensor.dense);
-  if (tensor.is_serialized || asked.out) {
-    aligned_buffer serialized = serialize(request, result);
-    report.same_serialized    = equal(serialized, tensor.serialized);
-    inspected.output          = std::move(tensor.is_serialized ? tensor.dense : serialized);
+  if (!report.is_serialized && !asked.out) return {};
+  aligned_buffer serialized = serialize(request, result);
+  report.same_serialized    = equal(serialized, tensor.serialized);
+  return serialized;
+}
+
+/// Does everything for one file but print and write. Errors: throws file_error, std::bad_alloc.
+inspected_file inspect_file(std::string const& path, options const& asked, backend where) {
+  std::error_code ignored;
+  if (asked.out && std::filesystem::equivalent(path, *asked.out, ignored)) {
+    throw file_error{"--out would overwrite it; name another file"};
   }
+  tensor_file tensor = read_tensor_file(path, asked);
+  file_report report{};
+  report.file        = path;
+  report.element     = tensor.element;
+  report.tile        = tensor.tile;
+  report.shape       = tensor.shape;
+  report.dense_bytes = tensor.dense.size();
+  report.values      = measure_values(
+      tensor.element, tensor.dense.data(), tensor.dense.size() * 8 / value_bits_of(tensor.element));
+
+  inspected_file inspected;
+  for (auto const codec : asked.choose ? all_codecs() : std::vector{tensor.codec}) {
+    report.codec              = codec;
+    aligned_buffer serialized = inspect_codec(tensor, asked, where, report);
+    if (inspected.reports.add(report)) inspected.output = std::move(serialized);
+  }
+  if (tensor.is_serialized) inspected.output = std::move(tensor.dense);
   return inspected;
 }
 
@@ -162,14 +177,15 @@ int inspect_files(options const& asked, backend where) {
     line.show(i, path);
     try {
       inspected_file const inspected = inspect_file(path, asked, where);
-      file_report const& report      = inspected.report;
+      codec_reports const& reports   = inspected.reports;
+      file_report const& report      = reports.chosen();
       line.clear();
-      print(asked.json ? to_json(report) : to_text(report));
-      total.num_exact += report.exact();
+      print(asked.json ? to_json(reports) : to_text(reports));
+      total.num_exact += reports.exact();
       total.dense_bytes += report.dense_bytes;
       total.compressed_bytes += report.tiles.compressed_bytes;
-      if (!report.exact()) complain(name, "did not come back exact");
-      if (asked.out && report.exact()) {
+      if (!reports.exact()) complain(name, "did not come back exact");
+      if (asked.out && reports.exact()) {
         std::fflush(stdout);  // the report is out whatever becomes of the file
         written = with_output(*asked.out, [&] { write_file(*asked.out, inspected.output); });
       }

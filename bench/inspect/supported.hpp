@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <bench/support/element_fields.hpp>
 #include <bitsparse/format/encoding.hpp>
@@ -79,6 +80,13 @@ inline std::optional<bitsparse::codec_id> find_codec(std::string_view name) {
     if (name == c.name) found = c.id;
   });
   return found;
+}
+
+/// From the one with the least arithmetic, `fast`, to the one with the smallest chunks.
+inline std::vector<bitsparse::codec_id> all_codecs() {
+  std::vector<bitsparse::codec_id> codecs;
+  bench::for_each_type(bitsparse::supported_codecs{}, [&](auto c) { codecs.push_back(c.id); });
+  return codecs;
 }
 
 inline std::string codec_names() {

@@ -8,6 +8,8 @@ usage: inspect_test.py BITSPARSE_INSPECT DATA_FOLDER [--update] [unittest option
 import json
 import os
 import pathlib
+import random
+import re
 import resource
 import signal
 import struct
@@ -199,6 +201,90 @@ class Values(InspectTest):
                 self.assert_fails(tile, name, *shape, "--tile", "16x16", name="--tile", code=2)
 
 
+class Choose(InspectTest):
+    CHOICE_KEYS = ["choose", "bytes_saved", "compress_time_ratio", "decompress_time_ratio"]
+
+    def choice(self, name, shape, *options, dtype="bf16"):
+        """The choice of a --json run, whose other lines are those of a run per codec."""
+        arguments = [name, "--dtype", dtype, "--shape", shape]
+        done = self.run_tool(*arguments, "--codec", "choose", "--json", *options)
+        self.assertEqual((done.returncode, done.stderr), (0, b""))
+        *reports, choice = [json.loads(line) for line in done.stdout.decode().splitlines()]
+        self.assertEqual(reports, [self.report(*arguments, "--codec", codec) for codec in CODECS])
+        self.assertEqual(list(choice), self.CHOICE_KEYS)
+        stored = {report["codec"]: report["compressed_bytes"] for report in reports}
+        self.assertEqual(choice["bytes_saved"], stored["fast"] - stored[choice["choose"]])
+        taken = "fast"
+        for codec in CODECS[1:]:
+            if stored[taken] and stored[codec] <= 0.97 * stored[taken]:
+                taken = codec
+        self.assertEqual(choice["choose"], taken)
+        if taken == "fast":
+            self.assertEqual((choice["compress_time_ratio"], choice["decompress_time_ratio"]), (1, 1))
+        self.assertGreater(min(choice["compress_time_ratio"], choice["decompress_time_ratio"]), 0)
+        return taken
+
+    def test_real_activations_choose_compact(self):
+        for name in SLICES:
+            self.assertEqual(self.choice(str(DATA / name), "128x3072"), "compact")
+
+    def test_dense_random_values_choose_fast(self):
+        self.write("dense", random.Random(1).randbytes(200 * 200 * 2))
+        self.assertEqual(self.choice("dense", "200x200"), "fast")
+
+    def test_sparse_values_without_a_window_choose_sign(self):
+        self.write("sparse", files.sparse_values(256 * 256, 4, every=2))
+        self.assertEqual(self.choice("sparse", "256x256", dtype="fp32"), "fast")  # sign saves less than 3 %
+        values = [0x0001 + 0x0137 * (i % 100) if i % 2 else 0 for i in range(256 * 256)]
+        self.write("sparse", struct.pack(f"<{len(values)}H", *values))
+        self.assertEqual(self.choice("sparse", "256x256"), "sign")
+
+    def test_zeros_and_no_values_choose_fast(self):
+        self.write("zeros", bytes(65 * 65 * 2))
+        self.assertEqual(self.choice("zeros", "65x65"), "fast")
+        self.write("empty", b"")
+        for shape in ("0x0", "0x5", "5x0"):
+            self.assertEqual(self.choice("empty", shape), "fast")
+            text = self.run_tool("empty", "--dtype", "bf16", "--shape", shape, "--codec", "choose").stdout.decode()
+            self.assertIn("compress 1.00 x, decompress 1.00 x its time", text)
+
+    def test_text_has_a_line_per_codec_and_the_reason(self):
+        done = self.run_tool(*[str(DATA / name) for name in SLICES], "--dtype", "bf16", "--shape", "128x3072",
+                             "--codec", "choose")
+        text = done.stdout.decode()
+        self.assertEqual((done.returncode, done.stderr), (0, b""))
+        for codec in CODECS:
+            line = rf"(?m)^  {codec} +\d+ bytes, ratio [\d.]+" + "".join(
+                rf", {verb} [\d.]+ ms \([\d.]+ GB/s\)" for verb in ("compress", "decompress")) + "$"
+            self.assertEqual(len(re.findall(line, text)), 4, text)
+        reason = (r"(?m)^  choose: compact: \d+\.\d % fewer bytes than fast; "
+                  r"compress \d+\.\d\d x, decompress \d+\.\d\d x its time$")
+        self.assertEqual(len(re.findall(reason, text)), 4, text)
+        self.assertIn("total: 4 of 4 files exact", text)
+
+    def test_out_is_the_chosen_codecs_file(self):
+        name, options = str(DATA / SLICES[0]), ["--dtype", "bf16", "--shape", "128x3072"]
+        self.run_tool(name, *options, "--codec", "choose", "--out", "chosen")
+        self.report(name, *options, "--codec", "compact", "--out", "compact")
+        self.assertEqual((self.folder / "chosen").read_bytes(), (self.folder / "compact").read_bytes())
+        self.report(name, *options, "--codec", "sign", "--out", "sign")
+        for form in ("sign", "compact"):
+            done = self.run_tool(form, "--codec", "choose", "--out", "back")
+            self.assertEqual((done.returncode, done.stderr), (0, b""))
+            self.assertEqual((self.folder / "back").read_bytes(), (DATA / SLICES[0]).read_bytes())
+
+    def test_errors_are_the_usual_ones(self):
+        self.write("short", bytes(11))
+        shape = ["--dtype", "bf16", "--shape", "2x3", "--codec", "choose"]
+        self.assert_fails("takes 12 bytes, but it holds 11", "short", *shape, name="short")
+        self.assert_fails("need --dtype and --shape", "short", "--codec", "choose", name="short")
+        self.assert_fails("given twice", "short", *shape, "--codec", "sign", name="--codec", code=2)
+        for backend in ("tpu", ""):
+            done = self.run_tool("short", *shape, "--backend=" + backend, backend=None)
+            self.assertEqual((done.returncode, done.stdout, done.stderr.count(b"\n")), (2, b"", 1))
+            self.assertIn(f"--backend: '{backend}' is none of auto, cuda, host", done.stderr.decode())
+
+
 class Npy(InspectTest):
     def test_versions_and_float_dtypes(self):
         for version in (1, 2, 3):
@@ -332,7 +418,7 @@ class Errors(InspectTest):
             (["raw", "--json=1"], "--json: it takes no value"),
             (["raw", "--dtype", "bf17"], "--dtype: 'bf17' is none of bf16, fp16, fp32, e4m3, e5m2"),
             (["raw", "--dtype", ""], "--dtype: ''"),
-            (["raw", "--codec", "best"], "--codec: 'best' is none of fast, sign, compact"),
+            (["raw", "--codec", "best"], "--codec: 'best' is none of fast, sign, compact, choose"),
             (["raw", "--backend", "tpu"], "--backend: 'tpu'"),
             (["raw", "--out", ""], "--out: ''"),
             (["raw", "raw", "--out", "x"], "--out takes one FILE"),

@@ -68,6 +68,7 @@ void add_element() {
   for (double const zeros : {0.0, 0.5, 0.8, 0.9, 0.95, 0.99}) {
     add<format, bs::codec::fast>(num_rows, num_cols, zeros);
     add<format, bs::codec::sign>(num_rows, num_cols, zeros);
+    add<format, bs::codec::compact>(num_rows, num_cols, zeros);
   }
 }
 
@@ -86,13 +87,18 @@ void add_real(std::string const& file) {
   std::vector<std::uint16_t> sample(128 * 3072);
   auto const bytes = static_cast<std::streamsize>(sample.size() * sizeof(sample[0]));
   if (!stream.read(reinterpret_cast<char*>(sample.data()), bytes)) return;
-  std::string const name = "/bf16/114688x3072/sign/real:" + file;
-  for (bench::operation const what : bench::both) {
-    bench::add_row(bench::name_of(what) + name, [=](benchmark::State& state) {
-      bench::run<format, bs::codec::sign>(
-          state, what, bench::shared_case<bench::case_of<format>>(name, 114688, 3072, sample));
-    });
-  }
+  auto const add_codec = [&](auto codec) {
+    using codec_type       = decltype(codec);
+    std::string const name = std::string("/bf16/114688x3072/") + codec_type::name + "/real:" + file;
+    for (bench::operation const what : bench::both) {
+      bench::add_row(bench::name_of(what) + name, [=](benchmark::State& state) {
+        bench::run<format, codec_type>(
+            state, what, bench::shared_case<bench::case_of<format>>(file, 114688, 3072, sample));
+      });
+    }
+  };
+  add_codec(bs::codec::sign{});
+  add_codec(bs::codec::compact{});
 }
 
 /// Into an arena; what the plain buffer's row of the same name is without.

@@ -90,9 +90,12 @@ class Run:
     def tables(self):
         zeros = self.zeros()
         made = {}
-        for codec in ("sign", "fast"):
+        for codec in ("sign", "fast", "compact"):
             made[codec] = table(["element"] + [f"{100 * float(z):.0f} % zeros" for z in zeros],
                                 [[e] + [self.both(e, z, codec) for z in zeros] for e in ELEMENTS])
+        ratios = [["bf16", codec] + [number(self.uniform("compress", "bf16", z, codec), "ratio", 2) for z in zeros]
+                  for codec in ("fast", "sign", "compact")]
+        made["ratios"] = table(["element", "codec"] + [f"{100 * float(z):.0f} % zeros" for z in zeros], ratios)
         patterns = []
         for width in ("128", "256", "512"):
             cells = []
@@ -112,9 +115,9 @@ class Run:
                               ("leading dimension 21505, no 16-byte rows", "/ld:21505"), ("into an arena", "/arena")):
             rows.append([label, self.both("bf16", "0.90", "sign", detail)])
         for name in sorted(self.rows):
-            if m := re.match(r"compress/(bf16/.*/sign/real:(\w+))$", name):
+            if m := re.match(r"compress/(bf16/.*/(sign|compact)/real:(\w+))$", name):
                 pair = [self.row(f"{what}/{m.group(1)}") for what in ("compress", "decompress")]
-                rows.append([f"real activations, {m.group(2)}, ratio {number(pair[0], 'ratio')}",
+                rows.append([f"real activations, {m.group(3)}, `{m.group(2)}`, ratio {number(pair[0], 'ratio')}",
                              " / ".join(number(row, "fraction") for row in pair)])
         made["others"] = table(["bf16, 90 % zeros where not real", "compress / decompress"], rows)
         sizes = []
@@ -156,6 +159,7 @@ def draw_fraction(run, zeros, figure):
     for axis, what, pattern in zip(figure.subplots(1, 2, sharey=True), ("compress", "decompress"), ("read", "write")):
         for element in ELEMENTS:
             plot(axis, zeros, lambda z: run.uniform(what, element, z, "sign"), "fraction", marker="o", label=element)
+        plot(axis, zeros, lambda z: run.uniform(what, "bf16", z, "compact"), "fraction", marker="s", label="bf16, compact")
         plot(axis, zeros, lambda z: run.row(f"pattern/{pattern}/256/{run.shape}/zeros:{z}"), "fraction", "k--",
              label="the same bytes, nothing computed")
         for peer in run.peers():
@@ -170,7 +174,9 @@ def draw_ratio(run, zeros, figure):
     grid = [0.5 + i / 200 for i in range(99)]
     for element in ("bf16", "e4m3"):
         bits = BITS[element]
-        plot(axis, zeros, lambda z: run.uniform("compress", element, z, "sign"), "ratio", marker="o", label=f"{element}, sign")
+        for codec, marker in (("sign", "o"), ("compact", "s")):
+            plot(axis, zeros, lambda z: run.uniform("compress", element, z, codec), "ratio", marker=marker,
+                 label=f"{element}, {codec}")
         axis.plot(grid, [bits / (entropy(1 - z) + (bits - 1) * (1 - z)) for z in grid], "--", label=f"{element}, b / (H(d) + (b - 1) d)")
     for peer in run.peers():
         plot(axis, zeros, lambda z: run.peer("compress", peer, z), "ratio", "x", label=f"{peer}, bf16")

@@ -102,7 +102,10 @@ __global__ void compress_prologue_kernel(Space const space) {
 ///   not 16-byte aligned
 template <class Format, class Codec, class Tuning, class Tile, class Space>
 __global__ void __launch_bounds__(Tuning::block_threads,
-                                  min_compress_blocks<Tuning::block_threads, Tile>)
+                                  min_compress_blocks<Tuning::block_threads,
+                                                      Tile,
+                                                      sizeof(typename Format::bits_type) == 1 &&
+                                                          std::is_same_v<Codec, codec::compact>>)
     compress_kernel(compress_params<Format, Space> const params) {
   using encoder_type = block_encoder<Format, Codec, Tuning::threads>;
   __shared__ typename encoder_type::temp_storage storage[Tuning::tiles];

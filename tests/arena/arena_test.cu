@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: 2026 the bitsparse authors
 /// @file
-/// Tensors in an arena: the host codec's bytes, exhaustion, spilling, and every misuse.
+/// Tensors in an arena: the host codec's bytes, all encodings, exhaustion, spilling, and every misuse.
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <vector>
+
 #include <tests/support/arena_fixture.cuh>
 #include <tests/support/catch.hpp>
 #include <tests/support/values.hpp>
@@ -21,28 +27,35 @@ bool is_nan(bits_type bits) {
 }
 
 /// One matrix in host and device memory, with no NaN of its own, and what the host codec makes of it.
+template <class Codec = bs::codec::sign>
 struct subject {
   test_matrix<bs::bf16> source;
   device_buffer dense;
   test_tensor<format> expected;
   std::uint64_t chunk_bytes = 0;
 
-  subject(std::uint64_t rows, std::uint64_t cols, double density, std::uint64_t seed)
-      : source(make(rows, cols, density, seed)), dense(source.buffer()), expected(rows, cols) {
-    (void)bs::host::compress<format, bs::codec::sign>(source.view(), expected.view(), chunk_bytes);
+  subject(std::uint64_t rows,
+          std::uint64_t cols,
+          double density,
+          std::uint64_t seed,
+          value_range range = value_range::non_negative)
+      : source(make(rows, cols, {range, density}, seed)),
+        dense(source.buffer()),
+        expected(rows, cols) {
+    (void)bs::host::compress<format, Codec>(source.view(), expected.view(), chunk_bytes);
   }
   static test_matrix<bs::bf16> make(std::uint64_t rows,
                                     std::uint64_t cols,
-                                    double density,
+                                    value_model const& model,
                                     std::uint64_t seed) {
     test_matrix<bs::bf16> matrix{rows, cols};
-    auto values = random_values<bits_type>(rows * cols, {value_range::non_negative, density}, seed);
+    auto values = random_values<bits_type>(rows * cols, model, seed);
     for (bits_type& bits : values) bits = is_nan(bits) ? bits_type{0x3f80} : bits;
     matrix.assign(values);
     return matrix;
   }
   bs::status compress(bs::arena_tensor_view<format> tensor) {
-    return bs::compress<bs::codec::sign>(
+    return bs::compress<Codec>(
         bs::const_matrix_view<bs::bf16>{reinterpret_cast<bits_type const*>(dense.data()),
                                         source.rows(),
                                         source.cols(),
@@ -53,14 +66,21 @@ struct subject {
   struct outcome {
     std::uint64_t exact_tiles = 0, nan_tiles = 0, wrong_tiles = 0;
   };
-  /// Decompresses, and judges each tile: all exact, all NaN, or wrong.
   outcome restore(bs::arena_tensor_view<format> tensor) {
+    return judge([&](auto const& target) { return bs::decompress(tensor, target, nullptr); });
+  }
+  outcome consume(bs::arena_tensor_view<format> tensor) {
+    return judge([&](auto const& target) { return bs::consume(tensor, target, nullptr); });
+  }
+  /// Reads into a poisoned matrix, and judges each tile: all exact, all NaN, or wrong.
+  template <class Read>
+  outcome judge(Read read) {
     test_matrix<bs::bf16> restored{source.rows(), source.cols(), 0, 0, 0x11};
     device_buffer target{restored.buffer()};
     outcome result;
     bs::matrix_view<bs::bf16> const view{
         reinterpret_cast<bits_type*>(target.data()), source.rows(), source.cols(), source.ld()};
-    if (!bs::decompress(tensor, view, nullptr).ok()) return result;
+    if (!read(view).ok()) return result;
     std::memcpy(
         restored.buffer().whole(), target.download().whole(), restored.buffer().whole_bytes());
     if (!restored.surroundings_intact()) return result;
@@ -88,15 +108,22 @@ struct subject {
   }
 };
 
-/// Compares the chunks that a full tensor has in its slabs with the host codec's.
-std::uint64_t wrong_chunks(subject& s, bs::arena_tensor_view<format> tensor) {
-  std::uint64_t wrong = 0;
-  std::vector<bs::tile_descriptor> directory(s.expected.num_tiles());
-  std::vector<std::uint32_t> map(tensor.map_slabs);
+/// The directory of a tensor.
+std::vector<bs::tile_descriptor> directory_of(bs::arena_tensor_view<format> const& tensor) {
+  std::vector<bs::tile_descriptor> directory(bs::num_tiles<format>(tensor.rows, tensor.cols));
   require_cuda(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
   require_cuda(
       cudaMemcpy(directory.data(), tensor.directory, directory.size() * 8, cudaMemcpyDeviceToHost),
       "cudaMemcpy");
+  return directory;
+}
+
+/// Compares the chunks that a full tensor has in its slabs with the host codec's.
+template <class Codec>
+std::uint64_t wrong_chunks(subject<Codec>& s, bs::arena_tensor_view<format> tensor) {
+  std::uint64_t wrong  = 0;
+  auto const directory = directory_of(tensor);
+  std::vector<std::uint32_t> map(tensor.map_slabs);
   require_cuda(cudaMemcpy(map.data(), tensor.slab_map, map.size() * 4, cudaMemcpyDeviceToHost),
                "cudaMemcpy");
   std::uint64_t const slab_units = slab_bytes / 16;
@@ -152,6 +179,65 @@ TEST_CASE("arena: chunks equal the host codec's and tensors come back, in device
       CHECK(arena.guards_intact());
     }
   }
+}
+
+TEST_CASE("arena: every encoding of compact comes back bit for bit, and every slab is given back",
+          "[arena]") {
+  struct {
+    value_range range;
+    double density;
+    bs::encoding form;  // of most tiles
+  } const cases[] = {
+      {value_range::any, 0.0, bs::encoding::zero},
+      {value_range::window3, 0.02, bs::encoding::elias_fano_window3},
+      {value_range::window4, 0.1, bs::encoding::elias_fano_window4},
+      {value_range::non_negative, 0.1, bs::encoding::elias_fano_sign},
+      {value_range::any, 0.1, bs::encoding::elias_fano_raw},
+      {value_range::window3, 0.4, bs::encoding::flat_window3},
+      {value_range::window4, 0.5, bs::encoding::flat_window4},
+      {value_range::non_negative, 0.6, bs::encoding::flat_sign},
+      {value_range::any, 0.7, bs::encoding::flat_raw},
+      {value_range::any, 1.0, bs::encoding::dense},
+  };
+  constexpr std::uint64_t rows = 500, cols = 1000;
+  std::uint32_t forms = 0;  // as bits
+  // Tensors with a chunk that was reserved again, because it straddled two slabs.
+  std::uint64_t num_straddled = 0;
+  for (auto const& each : cases) {
+    subject<bs::codec::compact> s{rows, cols, each.density, 5, each.range};
+    std::uint64_t const slabs =
+        bs::max_slabs(s.chunk_bytes, slab_bytes, bs::max_chunk_bytes<format>());
+    for (std::uint64_t const host_slabs : {std::uint64_t{0}, slabs / 2}) {
+      guarded_arena arena{slabs - host_slabs, host_slabs, slab_bytes};
+      bs::compressed_tensor<format> tensor{arena.view(), rows, cols};
+      for (bool const consumed : {false, true}) {
+        REQUIRE(s.compress(tensor.view()).ok());
+        CHECK(wrong_chunks(s, tensor.view()) == 0);
+        std::uint64_t end_units = 0, num_tiles = 0;
+        for (bs::tile_descriptor const tile : directory_of(tensor.view())) {
+          forms |= bs::detail::encoding_bit(tile.form());
+          num_tiles += tile.form() == each.form;
+          end_units = std::max(end_units, tile.offset_units() + tile.chunk_units());
+        }
+        CHECK(num_tiles * 2 > s.expected.num_tiles());
+        num_straddled += end_units * 16 > s.chunk_bytes;
+        CHECK(arena.state().in_use[0] + arena.state().in_use[1] == slabs_of(tensor.view()).size());
+        CHECK(s.restore(tensor.view()).exact_tiles == s.expected.num_tiles());
+        if (consumed) {
+          CHECK(s.consume(tensor.view()).exact_tiles == s.expected.num_tiles());
+        } else {
+          REQUIRE(bs::release(tensor.view(), nullptr).ok());
+        }
+        CHECK(arena.state().conditions == 0);
+        CHECK(arena.state().in_use[0] + arena.state().in_use[1] == 0);
+        CHECK(arena.free_slabs(0) == slabs - host_slabs);
+        CHECK(arena.free_slabs(1) == host_slabs);
+        CHECK(arena.guards_intact());
+      }
+    }
+  }
+  CHECK(forms == bs::codec::compact::encodings);
+  CHECK(num_straddled > 0);
 }
 
 TEST_CASE("arena: what is short by some slabs loses tiles, says so, and its need is enough",

@@ -8,7 +8,7 @@ namespace bs = bitsparse;
 using namespace bitsparse_test;
 
 TEMPLATE_TEST_CASE("device e5m2: chunks equal the host codec's in every shape",
-                   "[device]",
+                   "[device][long]",
                    (bs::tile_format<bs::fp8_e5m2, 32, 256>),
                    (bs::tile_format<bs::fp8_e5m2, 64, 128>),
                    (bs::tile_format<bs::fp8_e5m2, 8, 96>)) {
@@ -16,7 +16,7 @@ TEMPLATE_TEST_CASE("device e5m2: chunks equal the host codec's in every shape",
 }
 
 TEMPLATE_TEST_CASE("device e5m2: every bit pattern",
-                   "[device]",
+                   "[device][long]",
                    (bs::tile_format<bs::fp8_e5m2, 32, 256>),
                    (bs::tile_format<bs::fp8_e5m2, 64, 128>),
                    (bs::tile_format<bs::fp8_e5m2, 8, 96>)) {
@@ -24,13 +24,21 @@ TEMPLATE_TEST_CASE("device e5m2: every bit pattern",
 }
 
 TEMPLATE_TEST_CASE("device e5m2: every number and place of kept values, and adversarial ones",
-                   "[device]",
+                   "[device][long]",
                    (bs::tile_format<bs::fp8_e5m2, 32, 256>),
                    (bs::tile_format<bs::fp8_e5m2, 64, 128>),
                    (bs::tile_format<bs::fp8_e5m2, 8, 96>)) {
   check_counts<TestType>();
   check_single_values<TestType>();
   check_adversarial<TestType>();
+}
+
+TEMPLATE_TEST_CASE("device e5m2: a sample of shapes and of numbers of kept values",
+                   "[device]",
+                   (bs::tile_format<bs::fp8_e5m2, 32, 256>),
+                   (bs::tile_format<bs::fp8_e5m2, 64, 128>),
+                   (bs::tile_format<bs::fp8_e5m2, 8, 96>)) {
+  check_sample<TestType>();
 }
 
 TEST_CASE("device e5m2: every element offset", "[device]") {

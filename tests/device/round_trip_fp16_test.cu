@@ -8,7 +8,7 @@ namespace bs = bitsparse;
 using namespace bitsparse_test;
 
 TEMPLATE_TEST_CASE("device fp16: chunks equal the host codec's in every shape",
-                   "[device]",
+                   "[device][long]",
                    (bs::tile_format<bs::fp16, 32, 128>),
                    (bs::tile_format<bs::fp16, 64, 64>),
                    (bs::tile_format<bs::fp16, 24, 96>)) {
@@ -16,7 +16,7 @@ TEMPLATE_TEST_CASE("device fp16: chunks equal the host codec's in every shape",
 }
 
 TEMPLATE_TEST_CASE("device fp16: every bit pattern",
-                   "[device]",
+                   "[device][long]",
                    (bs::tile_format<bs::fp16, 32, 128>),
                    (bs::tile_format<bs::fp16, 64, 64>),
                    (bs::tile_format<bs::fp16, 24, 96>)) {
@@ -24,13 +24,21 @@ TEMPLATE_TEST_CASE("device fp16: every bit pattern",
 }
 
 TEMPLATE_TEST_CASE("device fp16: every number and place of kept values, and adversarial ones",
-                   "[device]",
+                   "[device][long]",
                    (bs::tile_format<bs::fp16, 32, 128>),
                    (bs::tile_format<bs::fp16, 64, 64>),
                    (bs::tile_format<bs::fp16, 24, 96>)) {
   check_counts<TestType>();
   check_single_values<TestType>();
   check_adversarial<TestType>();
+}
+
+TEMPLATE_TEST_CASE("device fp16: a sample of shapes and of numbers of kept values",
+                   "[device]",
+                   (bs::tile_format<bs::fp16, 32, 128>),
+                   (bs::tile_format<bs::fp16, 64, 64>),
+                   (bs::tile_format<bs::fp16, 24, 96>)) {
+  check_sample<TestType>();
 }
 
 TEST_CASE("device fp16: every element offset", "[device]") {

@@ -8,7 +8,7 @@ namespace bs = bitsparse;
 using namespace bitsparse_test;
 
 TEMPLATE_TEST_CASE("device fp32: chunks equal the host codec's in every shape",
-                   "[device]",
+                   "[device][long]",
                    (bs::tile_format<bs::fp32, 32, 64>),
                    (bs::tile_format<bs::fp32, 64, 64>),
                    (bs::tile_format<bs::fp32, 1, 256>)) {
@@ -16,7 +16,7 @@ TEMPLATE_TEST_CASE("device fp32: chunks equal the host codec's in every shape",
 }
 
 TEMPLATE_TEST_CASE("device fp32: every bit pattern",
-                   "[device]",
+                   "[device][long]",
                    (bs::tile_format<bs::fp32, 32, 64>),
                    (bs::tile_format<bs::fp32, 64, 64>),
                    (bs::tile_format<bs::fp32, 1, 256>)) {
@@ -24,13 +24,21 @@ TEMPLATE_TEST_CASE("device fp32: every bit pattern",
 }
 
 TEMPLATE_TEST_CASE("device fp32: every number and place of kept values, and adversarial ones",
-                   "[device]",
+                   "[device][long]",
                    (bs::tile_format<bs::fp32, 32, 64>),
                    (bs::tile_format<bs::fp32, 64, 64>),
                    (bs::tile_format<bs::fp32, 1, 256>)) {
   check_counts<TestType>();
   check_single_values<TestType>();
   check_adversarial<TestType>();
+}
+
+TEMPLATE_TEST_CASE("device fp32: a sample of shapes and of numbers of kept values",
+                   "[device]",
+                   (bs::tile_format<bs::fp32, 32, 64>),
+                   (bs::tile_format<bs::fp32, 64, 64>),
+                   (bs::tile_format<bs::fp32, 1, 256>)) {
+  check_sample<TestType>();
 }
 
 TEST_CASE("device fp32: every element offset", "[device]") {

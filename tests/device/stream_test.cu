@@ -10,6 +10,7 @@
 
 #include <bitsparse/device/report.cuh>
 #include <tests/support/catch.hpp>
+#include <tests/support/compare.cuh>
 #include <tests/support/device_round_trip.cuh>
 #include <tests/support/values.hpp>
 
@@ -39,13 +40,6 @@ __global__ void fill_kernel(bits_type* values, unsigned const* step) {
   unsigned const percent = *step * 37 % 101;  // 0 .. 100 % zeros
   bool const is_kept     = mixed % 100 >= percent;
   values[i]              = is_kept ? static_cast<bits_type>(mixed >> 40 & 0x7fff) : bits_type{0};
-}
-
-__global__ void count_mismatches_kernel(bits_type const* a,
-                                        bits_type const* b,
-                                        unsigned long long* mismatches) {
-  unsigned const i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (a[i] != b[i]) atomicAdd(mismatches, 1ull);
 }
 
 __global__ void advance_kernel(unsigned* step) {
@@ -123,8 +117,8 @@ TEST_CASE("graph: compress and decompress replay bit-exact while the density mov
   require_cuda(cudaMemsetAsync(o.restored.data(), 0xa5, num_values * 2, stream), "cudaMemsetAsync");
   REQUIRE(o.compress(stream).ok());
   REQUIRE(o.decompress(stream).ok());
-  count_mismatches_kernel<<<num_values / 256, 256, 0, stream>>>(
-      o.dense_values(), o.restored_values(), mismatches);
+  compare_kernel<<<num_values / 256, 256, 0, stream>>>(
+      o.dense_values(), o.restored_values(), num_values, mismatches);
   advance_kernel<<<1, 1, 0, stream>>>(step);
   require_cuda(cudaStreamEndCapture(stream, &graph), "cudaStreamEndCapture");
   require_cuda(cudaGraphInstantiate(&executable, graph, 0), "cudaGraphInstantiate");

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: 2026 the bitsparse authors
 /// @file
-/// The cases that every element's device test runs; a TU per element instantiates them.
+/// The cases that every element's device test runs; a TU per element instantiates them. Those tagged
+/// [long] take too long under compute-sanitizer, which runs a sample of them: see tests/sanitize.sh.
 #pragma once
 
 #include <algorithm>
@@ -131,11 +132,10 @@ void check_patterns(std::vector<typename Format::bits_type> const& patterns) {
   }
 }
 
-/// So many kept values in a tile, at its start, its end, and spread: around multiples of 32, and where
-/// the lower parts of Elias-Fano masks change their width or the form is not allowed any more.
+/// Numbers of kept values around multiples of 32, and where the lower parts of Elias-Fano masks change
+/// their width or the form is not allowed any more.
 template <class Format>
-void check_counts() {
-  using bits_type = typename Format::bits_type;
+std::vector<std::uint32_t> critical_counts() {
   std::vector<std::uint32_t> counts{0, 1, 31, 32, 33, 63, 64, Format::values - 1, Format::values};
   for (std::uint32_t shift = 3; shift <= 8; ++shift) {
     for (std::uint32_t const more : {0u, 1u, 2u})
@@ -143,19 +143,33 @@ void check_counts() {
   }
   counts.push_back(Format::values / 32 * 7);
   counts.push_back(Format::values / 32 * 7 + 1);
-  for (std::uint32_t const kept : counts) {
-    for (std::uint32_t const place : {0u, 1u, 2u}) {
-      test_matrix<typename Format::element> matrix{Format::rows, Format::cols};
-      std::vector<bits_type> values(Format::values);
-      for (std::uint32_t k = 0; k < kept; ++k) {
-        std::uint32_t const at = place == 0   ? k
-                                 : place == 1 ? Format::values - 1 - k
-                                              : k * (Format::values / kept);
-        values[at]             = static_cast<bits_type>(k % 100 + 1);
-      }
-      matrix.assign(values);
-      REQUIRE(device_round_trip_every_codec<Format>(matrix) == "");
-    }
+  return counts;
+}
+
+enum class place { at_start, at_end, spread };
+
+/// A tile with so many kept values.
+template <class Format>
+test_matrix<typename Format::element> tile_of(std::uint32_t kept, place where) {
+  using bits_type = typename Format::bits_type;
+  test_matrix<typename Format::element> matrix{Format::rows, Format::cols};
+  std::vector<bits_type> values(Format::values);
+  for (std::uint32_t k = 0; k < kept; ++k) {
+    std::uint32_t const at = where == place::at_start ? k
+                             : where == place::at_end ? Format::values - 1 - k
+                                                      : k * (Format::values / kept);
+    values[at]             = static_cast<bits_type>(k % 100 + 1);
+  }
+  matrix.assign(values);
+  return matrix;
+}
+
+/// Critical numbers of kept values in a tile, at its start, its end, and spread.
+template <class Format>
+void check_counts() {
+  for (std::uint32_t const kept : critical_counts<Format>()) {
+    for (place const where : {place::at_start, place::at_end, place::spread})
+      REQUIRE(device_round_trip_every_codec<Format>(tile_of<Format>(kept, where)) == "");
   }
 }
 
@@ -209,6 +223,25 @@ void check_single_values() {
                 std::uint64_t{i} * Format::cols + position % Format::cols) = 1;
     }
     REQUIRE(device_round_trip_every_codec<Format>(matrix) == "");
+  }
+}
+
+/// What there is time for when a checker slows every kernel down: all encodings in full and ragged
+/// tiles, with and without 16-byte aligned rows, and critical numbers of kept values with the codec that
+/// has most encodings.
+template <class Format>
+void check_sample() {
+  std::uint64_t const rows = Format::rows + 3, cols = 2 * Format::cols + 16;
+  for (std::uint64_t const gap : {std::uint64_t{0}, std::uint64_t{3}}) {
+    std::string const fault =
+        for_each_model<typename Format::element>(rows, cols, cols + gap, 0, [](auto const& matrix) {
+          return device_round_trip_every_codec<Format>(matrix);
+        });
+    REQUIRE(fault == "");
+  }
+  for (std::uint32_t const kept : critical_counts<Format>()) {
+    auto const tile = tile_of<Format>(kept, place::spread);
+    REQUIRE(device_round_trip<Format, bitsparse::codec::compact>(tile) == "");
   }
 }
 

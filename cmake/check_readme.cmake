@@ -27,6 +27,7 @@ endfunction()
 
 check_example(tests/examples/host_example.cpp example)
 check_example(tests/examples/device_example.cu example)
+check_example(tests/examples/fused_example.cu example)
 
 file(READ ${ROOT}/.ci/run ci)
 foreach(command "cmake --preset ci" "cmake --build --preset ci -j2" "ctest --preset ci -L host")

@@ -16,15 +16,19 @@
 #include <bitsparse/block/block_encoder.cuh>
 #include <bitsparse/block/thread_group.cuh>
 #include <bitsparse/block/tile_arrangement.cuh>
+#include <bitsparse/block/tile_transposer.cuh>
 
 // Operations on a plain buffer in device memory
 #include <bitsparse/device/compress.cuh>
 #include <bitsparse/device/cuda_types.cuh>
 #include <bitsparse/device/decompress.cuh>
+#include <bitsparse/device/op.cuh>
+#include <bitsparse/device/operands.cuh>
 #include <bitsparse/device/report.cuh>
 
 // An arena of fixed memory that tensors share
 #include <bitsparse/arena/arena.cuh>
+#include <bitsparse/arena/codec_choice.hpp>
 #include <bitsparse/arena/compressed_tensor.cuh>
 #include <bitsparse/arena/operations.cuh>
 #include <bitsparse/arena/planner.hpp>

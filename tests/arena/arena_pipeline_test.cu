@@ -239,6 +239,10 @@ TEST_CASE("arena: a tensor's statistics are its directory's", "[arena]") {
   CHECK(content.tiles[static_cast<int>(bs::encoding::flat_sign)] == directory.size());
   CHECK(content.slabs == slabs_of(tensor.view()).size());
   CHECK(content.is_full);
+  CHECK(content.sign_bytes == bytes);
+  REQUIRE(bs::compress<bs::codec::fast>(read_only(activation.data()), tensor.view(), nullptr).ok());
+  REQUIRE(bs::report(tensor.view(), slot.slot, nullptr).ok());
+  CHECK(slot.wait().chunk_bytes == content.fast_bytes);
   REQUIRE(bs::release(tensor.view(), nullptr).ok());
   REQUIRE(bs::report(tensor.view(), slot.slot, nullptr).ok());
   CHECK_FALSE(slot.wait().is_full);

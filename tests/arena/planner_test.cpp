@@ -2,7 +2,9 @@
 // SPDX-FileCopyrightText: 2026 the bitsparse authors
 /// @file
 /// Capacities from shapes, densities and reports.
+#include <bitsparse/arena/codec_choice.hpp>
 #include <bitsparse/arena/planner.hpp>
+#include <bitsparse/detail/tile_grid.hpp>
 #include <bitsparse/format/host_codec.hpp>
 #include <tests/support/catch.hpp>
 #include <tests/support/round_trip.hpp>
@@ -66,4 +68,57 @@ TEST_CASE("planner: a report's need and headroom", "[arena]") {
   CHECK(bs::planned_slabs(report) == 100);
   CHECK(bs::planned_slabs(report, 1.25) == 125);
   CHECK(bs::planned_slabs(report, 1.001) == 101);
+}
+
+namespace {
+
+/// Chunk bytes of a matrix by the host codec, and those that units_with() finds from its directory.
+template <class Format, class Codec, class Other>
+void check_units_with(test_matrix<typename Format::element> const& matrix) {
+  test_tensor<Format> tensor{matrix.rows(), matrix.cols()}, other{matrix.rows(), matrix.cols()};
+  std::uint64_t bytes = 0, other_bytes = 0, found = 0;
+  REQUIRE(bs::host::compress<Format, Codec>(matrix.view(), tensor.view(), bytes).ok());
+  REQUIRE(bs::host::compress<Format, Other>(matrix.view(), other.view(), other_bytes).ok());
+  bs::detail::tile_grid<Format> const grid{matrix.rows(), matrix.cols()};
+  for (std::uint32_t i = 0; i < tensor.num_tiles(); ++i) {
+    auto const tile = tensor.tile(i);
+    auto const at   = grid.at(i);
+    found += 16 * bs::detail::units_with<Format, Other>(
+                      tile.form(), tile.kept(), at.valid_rows * at.valid_cols);
+  }
+  bool const is_exact = std::is_same_v<Other, bs::codec::fast>;
+  CHECK(found >= other_bytes);
+  CHECK(found <= other_bytes + (is_exact ? 0 : 16 * tensor.num_tiles()));
+}
+
+template <class Format>
+void check_every_model() {
+  using bits_type    = typename Format::bits_type;
+  std::uint64_t seed = 3;
+  for (auto const range : {value_range::any, value_range::non_negative, value_range::window3}) {
+    for (double const fill : {0.0, 0.002, 0.01, 0.1, 0.3, 0.6, 0.95, 1.0}) {
+      test_matrix<typename Format::element> matrix{5 * Format::rows + 3, 3 * Format::cols + 9};
+      matrix.assign(random_values<bits_type>(matrix.rows() * matrix.cols(), {range, fill}, ++seed));
+      check_units_with<Format, bs::codec::compact, bs::codec::fast>(matrix);
+      check_units_with<Format, bs::codec::compact, bs::codec::sign>(matrix);
+      check_units_with<Format, bs::codec::sign, bs::codec::fast>(matrix);
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("codec choice: a compact directory tells what the other codecs would take", "[arena]") {
+  check_every_model<bs::default_format<bs::bf16>>();
+  check_every_model<bs::default_format<bs::fp8_e4m3>>();
+  check_every_model<bs::default_format<bs::fp32>>();
+}
+
+TEST_CASE("codec choice: the smallest chunks that the allowed time buys", "[arena]") {
+  auto const compared = bs::compare_codecs(1 << 30, 300 << 20, 290 << 20, 200 << 20, 4.2e9);
+  CHECK(compared.costs[0].milliseconds == Approx(1.32 * 1.0737e9 / 4.2e9 * 2.14).epsilon(0.05));
+  CHECK(compared.choose(0).codec == bs::codec_id::sign);
+  CHECK(compared.choose(10).codec == bs::codec_id::compact);
+  auto const dense = bs::compare_codecs(1 << 30, 1 << 30, 1 << 30, 1 << 30, 4.2e9);
+  CHECK(dense.choose(10).codec == bs::codec_id::fast);
 }

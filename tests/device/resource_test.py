@@ -44,7 +44,14 @@ def short_name(symbol):
     else:
         what = "decompress"
         group = re.search(r"tile_format<[^>]*>, (\d+),", symbol).group(1) + " threads"
-    return f"{what}, {element} {rows}x{cols}, {arrangement}, {group}{arena}"
+    return f"{what}, {element} {rows}x{cols}, {arrangement}, {group}{arena}{operation(symbol)}"
+
+
+def operation(symbol):
+    """', relu_squared bf16 > fp8_e4m3': op and dense operands of a kernel that has another op than identity."""
+    arguments = re.search(r"(?:buffer|arena)_space, (.*)>\((?:bitsparse::v0::)?detail::", symbol).group(1)
+    arguments = arguments.replace("bitsparse::v0::", "").replace("detail::", "")
+    return "" if arguments.startswith("identity, ") else f", {arguments}"
 
 
 def measured(log):

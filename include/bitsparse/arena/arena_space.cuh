@@ -59,6 +59,7 @@ struct arena_space {
     return 2 * slabs_ahead + static_cast<std::uint32_t>(units_in_flight >> arena.slab_shift);
   }
 
+  __device__ __forceinline__ float scale() const { return state->scale; }
   __device__ __forceinline__ bool is_full() const {
     return state->phase == tensor_phase::full && state->epoch == arena.state->epoch;
   }
@@ -91,8 +92,10 @@ struct arena_space {
     }
   }
   /// Empties the tensor and takes the first slabs. Threads: one block of prologue_threads.
-  __device__ inline void reset() const {
+  /// @param scale what the values to come are multiplied with
+  __device__ inline void reset(float scale) const {
     empty(num_tiles == 0 ? tensor_phase::full : tensor_phase::writing);
+    if (threadIdx.x == 0) state->scale = scale;
     if (num_tiles == 0) return;
     __shared__ arena_view::tickets drawn;
     std::uint32_t const wanted = min(slabs_ahead, map_slabs);

@@ -48,13 +48,14 @@ status check_arena_tensor(arena_tensor_view<Format> const& tensor) {
   return {};
 }
 
+/// Whether a dense operand shares memory with the tensor's metadata or the arena's device slabs.
 template <class Format>
-status check_arena_operands(arena_tensor_view<Format> const& tensor,
-                            const_matrix_view<typename Format::element> matrix) {
-  if (status const checked = check_arena_tensor(tensor); !checked.ok()) return checked;
-  const_compressed_view<Format> const metadata{
-      tensor.rows, tensor.cols, tensor.directory, nullptr, 0};
-  return check_operands(metadata, matrix);
+bool overlaps_tensor(arena_tensor_view<Format> const& tensor, operand_spans const& dense) {
+  arena_view const& arena = tensor.arena;
+  return dense.any_overlap(tensor.state, sizeof(arena_tensor_state)) ||
+         dense.any_overlap(tensor.directory, directory_bytes<Format>(tensor.rows, tensor.cols)) ||
+         dense.any_overlap(tensor.slab_map, tensor.map_slabs * sizeof(std::uint32_t)) ||
+         dense.any_overlap(arena.device_slabs, arena.num_device_slabs * arena.slab_bytes());
 }
 
 /// One block. Raises not_full for a tensor that holds nothing.
@@ -66,11 +67,10 @@ __global__ void release_kernel(Space const space) {
 
 }  // namespace detail
 
-/// Compresses a matrix into slabs of the tensor's arena, losslessly, bit for bit. Slabs that the
-/// tensor still holds are given back first.
+/// Applies an op to a matrix and compresses the result into slabs of the tensor's arena, losslessly.
+/// Slabs that the tensor still holds are given back first.
 ///
-/// Shapes, Alignment, Guarantee, Traffic: as compress into a device_tensor_view.
-/// Aliasing: the source does not overlap the arena's slabs or the tensor's metadata.
+/// Shapes, Alignment, Aliasing, Units, Guarantee, Traffic: as compress into a device_tensor_view.
 /// Stream: asynchronous on `stream`; does not synchronise or allocate; capturable. The tensor is
 ///   not used by another stream meanwhile.
 /// Errors: invalid_argument, also for a Tuning whose tiles per block can fill more than a slab,
@@ -78,33 +78,76 @@ __global__ void release_kernel(Space const space) {
 ///   tensor holds nothing. When device slabs run out, host slabs follow; when those do too, tiles are
 ///   `lost` and the arena gets the condition capacity_exceeded and the slabs that would have sufficed:
 ///   see report().
+template <class Codec, class Op, class Tuning = void, class Source, class Emitted, class Format>
+status compress(compress_operands<Source, Emitted> const& operands,
+                arena_tensor_view<Format> target,
+                cudaStream_t stream) {
+  if (status const checked = detail::check_arena_tensor(target); !checked.ok()) return checked;
+  detail::operand_spans spans;
+  if (status const checked =
+          detail::check_dense<Format, Op>(operands, target.rows, target.cols, spans);
+      !checked.ok())
+    return checked;
+  if (detail::overlaps_tensor(target, spans)) {
+    return {status_code::invalid_argument, detail::tensor_overlap_text};
+  }
+  return detail::launch_compress<Codec, Op, Tuning, Format>(
+      operands, spans.has_runs, target.directory, detail::arena_space{target}, stream);
+}
+
+/// Compresses a matrix of the tensor's element, losslessly, bit for bit: compress with the source
+/// alone.
+/// @tparam Op identity, or an op of which only the stored result is wanted
 template <class Codec, class Op = identity, class Tuning = void, class Format>
 status compress(const_matrix_view<typename Format::element> source,
                 arena_tensor_view<Format> target,
                 cudaStream_t stream) {
-  static_assert(detail::is_identity<Op>, "bitsparse: compress takes no other op than identity yet");
-  if (status const checked = detail::check_arena_operands(target, source); !checked.ok())
-    return checked;
-  return detail::launch_compress<Codec, Tuning, Format>(
-      source, target.directory, detail::arena_space{target}, stream);
+  compress_operands<typename Format::element> operands;
+  operands.source = source;
+  return compress<Codec, Op, Tuning>(operands, target, stream);
 }
 
-/// Restores a matrix, bit for bit; the tensor keeps its slabs.
+/// Restores a matrix, or a range of its rows, and applies an op to it; the tensor keeps its slabs.
 ///
-/// Shapes, Alignment, Guarantee, Traffic: as decompress from a device_tensor_view.
+/// Shapes, Alignment, Aliasing, Units, Guarantee, Traffic: as decompress from a device_tensor_view.
 /// Stream: asynchronous on `stream`; does not synchronise or allocate; capturable.
 /// Errors: invalid_argument, unsupported or cuda_error before anything is written. A tensor that is
-///   not full reads as NaN in every value and raises not_full.
+///   not full is NaN in every result and raises not_full.
+template <class Op, class Tuning = void, class First, class Gradient, class Second, class Format>
+status decompress(arena_tensor_view<Format> source,
+                  decompress_operands<First, Gradient, Second> const& operands,
+                  cudaStream_t stream) {
+  if (status const checked = detail::check_arena_tensor(source); !checked.ok()) return checked;
+  detail::operand_spans spans;
+  std::uint64_t num_rows = 0;
+  if (status const checked =
+          detail::check_dense<Format, Op>(operands, source.rows, source.cols, num_rows, spans);
+      !checked.ok())
+    return checked;
+  if (detail::overlaps_tensor(source, spans)) {
+    return {status_code::invalid_argument, detail::tensor_overlap_text};
+  }
+  return detail::launch_decompress<Op, Tuning, Format>(source.directory,
+                                                       detail::arena_space{source},
+                                                       operands,
+                                                       num_rows,
+                                                       source.cols,
+                                                       spans.has_runs,
+                                                       stream);
+}
+
+/// Restores a matrix of the tensor's element, bit for bit: decompress with the target alone.
+/// @tparam Op identity, or an op with one result and no gradient
 template <class Op = identity, class Tuning = void, class Format>
 status decompress(arena_tensor_view<Format> source,
                   matrix_view<typename Format::element> target,
                   cudaStream_t stream) {
-  static_assert(detail::is_identity<Op>,
-                "bitsparse: decompress takes no other op than identity yet");
-  if (status const checked = detail::check_arena_operands<Format>(source, target); !checked.ok())
-    return checked;
-  return detail::launch_decompress<Tuning, Format>(
-      source.directory, detail::arena_space{source}, target, stream);
+  decompress_operands<typename Format::element> operands;
+  operands.first = target;
+  if (target.rows != source.rows) {
+    return {status_code::invalid_argument, detail::target_shape_text};
+  }
+  return decompress<Op, Tuning>(source, operands, stream);
 }
 
 /// Gives a tensor's slabs back to the arena: in any order, from any stream that comes after the
@@ -119,7 +162,19 @@ status release(arena_tensor_view<Format> tensor, cudaStream_t stream) {
       detail::release_kernel<space>, 1, space::prologue_threads, space{tensor}, stream);
 }
 
-/// decompress, then release: for the tensor's one reader.
+/// decompress of the whole tensor, then release: for the tensor's one reader.
+/// Errors: as decompress; invalid_argument for a range of the rows.
+template <class Op, class Tuning = void, class First, class Gradient, class Second, class Format>
+status consume(arena_tensor_view<Format> source,
+               decompress_operands<First, Gradient, Second> const& operands,
+               cudaStream_t stream) {
+  if (detail::wanted_rows(operands) != source.rows) {
+    return {status_code::invalid_argument,
+            "consume: only whole tensors are consumed; decompress the row ranges, then release"};
+  }
+  status const restored = decompress<Op, Tuning>(source, operands, stream);
+  return restored.ok() ? release(source, stream) : restored;
+}
 template <class Op = identity, class Tuning = void, class Format>
 status consume(arena_tensor_view<Format> source,
                matrix_view<typename Format::element> target,

@@ -233,7 +233,8 @@ class elias_fano_decoder {
     if (has_window && is_window3(from.form)) {
 #pragma unroll
       for (std::uint32_t i = 0; i < 4; ++i) {
-        bits |= gather_nibble_tops(words[from.layout.nibble_offset / 4 + 4 * word + i]) << 8 * i;
+        bits |= bitsparse::gather_nibble_tops(words[from.layout.nibble_offset / 4 + 4 * word + i])
+                << 8 * i;
       }
     } else {
       constexpr std::uint32_t per = vector_values<bits_type>;

@@ -75,15 +75,16 @@ struct window_decoder {
       uint4 const& low     = fetched.units[i];
       uint4 const& nibbles = fetched.units[num_groups + i];
       auto* const target   = reinterpret_cast<uint4*>(values) + 2 * unit;
-      uint2 const first    = join_window(low.x, nibbles.x, code_mask, base);
-      uint2 const second   = join_window(low.y, nibbles.x >> 16, code_mask, base);
-      uint2 const third    = join_window(low.z, nibbles.y, code_mask, base);
-      uint2 const fourth   = join_window(low.w, nibbles.y >> 16, code_mask, base);
+      uint2 const first    = bitsparse::join_window(low.x, nibbles.x, code_mask, base);
+      uint2 const second   = bitsparse::join_window(low.y, nibbles.x >> 16, code_mask, base);
+      uint2 const third    = bitsparse::join_window(low.z, nibbles.y, code_mask, base);
+      uint2 const fourth   = bitsparse::join_window(low.w, nibbles.y >> 16, code_mask, base);
       target[0]            = {first.x, first.y, second.x, second.y};
       target[1]            = {third.x, third.y, fourth.x, fourth.y};
       if (unit < 2 * fetched.layout.carried_words) {
-        reinterpret_cast<std::uint16_t*>(mask.words)[unit] = static_cast<std::uint16_t>(
-            gather_nibble_tops(nibbles.x) | gather_nibble_tops(nibbles.y) << 8);
+        reinterpret_cast<std::uint16_t*>(mask.words)[unit] =
+            static_cast<std::uint16_t>(bitsparse::gather_nibble_tops(nibbles.x) |
+                                       bitsparse::gather_nibble_tops(nibbles.y) << 8);
       }
     }
   }

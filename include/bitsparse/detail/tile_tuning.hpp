@@ -49,14 +49,13 @@ using tuning_of_vectors = tile_tuning<
 template <class Tile>
 inline constexpr bool has_few_vectors = sizeof(std::declval<Tile&>()[0]) == 16 &&
                                         sizeof(Tile) <= 128;
-/// @tparam NeedsMore 72 registers: codec compact with 1-byte elements, which would spill on sm_100
-template <int BlockThreads, class Tile, bool NeedsMore = false>
-inline constexpr int min_compress_blocks = has_few_vectors<Tile>&& BlockThreads <= 896
-                                               ? (NeedsMore ? 896 : 1024) / BlockThreads
-                                               : 1;
-template <int Threads, class Tile>
+/// @tparam Registers what a thread may have, of 65,536
+template <int BlockThreads, class Tile, int Registers>
+inline constexpr int min_compress_blocks =
+    has_few_vectors<Tile>&& BlockThreads* Registers <= 65536 ? 65536 / Registers / BlockThreads : 1;
+template <int Threads, class Tile, int Registers>
 inline constexpr int min_decompress_blocks =
-    !has_few_vectors<Tile> ? 1 : (Threads == 32 ? 32 : 1152 / Threads);
+    !has_few_vectors<Tile> ? 1 : (Threads == 32 ? 32 : 65536 / Registers / Threads);
 
 }  // namespace detail
 

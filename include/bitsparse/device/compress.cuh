@@ -13,7 +13,9 @@
 #include <bitsparse/detail/launch.cuh>
 #include <bitsparse/detail/tile_grid.hpp>
 #include <bitsparse/detail/tile_tuning.hpp>
+#include <bitsparse/device/forward.cuh>
 #include <bitsparse/device/op.cuh>
+#include <bitsparse/device/operands.cuh>
 #include <bitsparse/device/tensor_state.cuh>
 #include <bitsparse/format/matrix_view.hpp>
 #include <bitsparse/status.hpp>
@@ -26,10 +28,9 @@ namespace detail {
 // Kernels
 // -------------------------------------------------------------------------------------------------
 
-template <class Format, class Space>
+template <class Format, class Space, class Operands>
 struct compress_params {
-  typename Format::bits_type const* source;
-  std::uint64_t ld;
+  Operands operands;
   tile_grid<Format> grid;
   std::uint32_t num_tiles;
   tile_descriptor* directory;
@@ -89,24 +90,50 @@ class block_placement {
   unsigned long long reserved_ = 0;  // the first warp's
 };
 
+template <class Space>
+struct prologue_params {
+  Space space;
+  float const* scale;
+};
+
 /// Empties the tensor before the main kernel fills it.
 template <class Space>
-__global__ void compress_prologue_kernel(Space const space) {
+__global__ void compress_prologue_kernel(prologue_params<Space> const params) {
   allow_next_kernel();
-  space.reset();
+  params.space.reset(factor_at(params.scale));
+}
+
+/// Registers of a thread: 64 (docs/tuning.md), and more where it would spill: for codec compact with
+/// 1-byte elements on sm_100; with an op.
+template <class Format, class Codec, class Op, class Source, class Emitted>
+constexpr int compress_registers() {
+  constexpr bool has_op = !forward_pass<Format, 64, Op, Source, Emitted>::is_plain_copy;
+  if (sizeof(typename Format::bits_type) != 1) return is_present<Emitted> ? 72 : 64;
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 890
+  if (has_op) return 96;  // 8-bit floats are converted in software
+#endif
+  return has_op || std::is_same_v<Codec, codec::compact> ? 72 : 64;
 }
 
 /// A block compresses Tuning::tiles tiles, each by a thread group, and takes room for all of them at
 /// once.
 /// @tparam Tile how a group holds its tile: tile_arrangement's vectors, or its values where rows are
 ///   not 16-byte aligned
-template <class Format, class Codec, class Tuning, class Tile, class Space>
-__global__ void __launch_bounds__(Tuning::block_threads,
-                                  min_compress_blocks<Tuning::block_threads,
-                                                      Tile,
-                                                      sizeof(typename Format::bits_type) == 1 &&
-                                                          std::is_same_v<Codec, codec::compact>>)
-    compress_kernel(compress_params<Format, Space> const params) {
+template <class Format,
+          class Codec,
+          class Tuning,
+          class Tile,
+          class Space,
+          class Op,
+          class Source,
+          class Emitted>
+__global__ void __launch_bounds__(
+    Tuning::block_threads,
+    min_compress_blocks<Tuning::block_threads,
+                        Tile,
+                        compress_registers<Format, Codec, Op, Source, Emitted>()>)
+    compress_kernel(
+        compress_params<Format, Space, compress_operands<Source, Emitted>> const params) {
   using encoder_type = block_encoder<Format, Codec, Tuning::threads>;
   __shared__ typename encoder_type::temp_storage storage[Tuning::tiles];
   using placement_type = block_placement<Tuning::tiles, Space>;
@@ -122,10 +149,8 @@ __global__ void __launch_bounds__(Tuning::block_threads,
   auto at = params.grid.at(first_tile + slot);
   if (slot >= num_tiles) at.valid_rows = 0;
   Tile tile;
-  encoder_type::arrangement::load(
-      group,
-      {tile_corner<Format>(params.source, params.ld, at), params.ld, at.valid_rows, at.valid_cols},
-      tile);
+  forward_pass<Format, Tuning::threads, Op, Source, Emitted>::load(
+      group, params.operands, at, tile);
   tile_plan const plan = encoder.plan(tile, at.valid_rows, at.valid_cols);
   if (group.rank() == 0) chunks.plans[slot] = plan;
   __syncthreads();
@@ -143,8 +168,16 @@ __global__ void __launch_bounds__(Tuning::block_threads,
 }
 
 /// Prologue and main kernel over any address space. The arguments are checked.
-template <class Codec, class Tuning, class Format, class Space>
-status launch_compress(const_matrix_view<typename Format::element> source,
+/// @param has_runs whether the dense operands allow the vector arrangement
+template <class Codec,
+          class Op,
+          class Tuning,
+          class Format,
+          class Space,
+          class Source,
+          class Emitted>
+status launch_compress(compress_operands<Source, Emitted> const& operands,
+                       bool has_runs,
                        tile_descriptor* directory,
                        Space const& space,
                        cudaStream_t stream) {
@@ -161,22 +194,27 @@ status launch_compress(const_matrix_view<typename Format::element> source,
         "compress: a slab is smaller than what a block of this tuning can reserve at once; take "
         "fewer tiles per block or larger slabs"};
   }
-  auto const tiles = static_cast<std::uint32_t>(num_tiles<Format>(source.rows, source.cols));
+  std::uint64_t const rows = operands.source.rows, cols = operands.source.cols;
+  auto const tiles = static_cast<std::uint32_t>(num_tiles<Format>(rows, cols));
   auto const run   = [&](auto* kernel, auto tuning) {
     launch_order order;
     status result = load(kernel, order);
     if (result.ok()) {
-      result = launch(compress_prologue_kernel<Space>, 1, Space::prologue_threads, space, stream);
+      prologue_params<Space> const prologue{space, operands.scale};
+      result =
+          launch(compress_prologue_kernel<Space>, 1, Space::prologue_threads, prologue, stream);
     }
     if (!result.ok() || tiles == 0) return result;
-    compress_params<Format, Space> const params{
-        source.data, source.ld, {source.rows, source.cols}, tiles, directory, space};
+    compress_params<Format, Space, compress_operands<Source, Emitted>> const params{
+        operands, {rows, cols}, tiles, directory, space};
     std::uint32_t const blocks = ceil_div<std::uint32_t>(tiles, tuning.tiles);
     return launch(kernel, blocks, tuning.block_threads, params, stream, order);
   };
-  return has_vector_rows(source)
-             ? run(compress_kernel<Format, Codec, of_vectors, vectors, Space>, of_vectors{})
-             : run(compress_kernel<Format, Codec, of_values, values, Space>, of_values{});
+  return has_runs
+             ? run(compress_kernel<Format, Codec, of_vectors, vectors, Space, Op, Source, Emitted>,
+                   of_vectors{})
+             : run(compress_kernel<Format, Codec, of_values, values, Space, Op, Source, Emitted>,
+                   of_values{});
 }
 
 }  // namespace detail
@@ -185,32 +223,48 @@ status launch_compress(const_matrix_view<typename Format::element> source,
 // Launchers
 // -------------------------------------------------------------------------------------------------
 
-/// Compresses a matrix on the device, losslessly, bit for bit.
+/// Applies an op to a matrix and compresses the result on the device, losslessly.
 ///
-/// Shapes: source rows x cols; target of the same shape.
-/// Alignment: source to its element (a base and a leading dimension that make every row 16-byte
-///   aligned take the faster path); target see device_tensor_view.
-/// Aliasing: source and target do not overlap.
+/// Shapes, Alignment, Aliasing, Units: see compress_operands and device_tensor_view. The tensor's
+///   memory overlaps no dense operand.
 /// Stream: asynchronous on `stream`; does not synchronise or allocate; capturable.
 /// Errors: invalid_argument, unsupported or cuda_error before anything is written. If the payload
 ///   is too small, the tiles that find no room are `lost` and the state gets the condition
 ///   capacity_exceeded and the capacity that would have sufficed: see report().
-/// Guarantee: chunks equal host::compress's, byte for byte; only their offsets depend on the run.
-///   Nothing is written outside directory, state and payload.
-/// Traffic: the matrix once; the chunks once; 8 bytes per tile.
+/// Guarantee: what is stored and emitted equals, bit for bit, what a kernel computes that applies the
+///   op to the dense matrix; the chunks equal host::compress's of it, byte for byte; only their
+///   offsets depend on the run. Nothing is written outside directory, state, payload and emitted.
+/// Traffic: the source once; emitted once; the chunks once; 8 bytes per tile.
 /// @tparam Codec codec::sign, codec::fast or codec::compact
-/// @tparam Op identity
+/// @tparam Op see op.cuh
 /// @tparam Tuning a tile_tuning, or void for the default
+template <class Codec, class Op, class Tuning = void, class Source, class Emitted, class Format>
+status compress(compress_operands<Source, Emitted> const& operands,
+                device_tensor_view<Format> target,
+                cudaStream_t stream) {
+  if (status const checked = detail::check_device_tensor(target); !checked.ok()) return checked;
+  detail::operand_spans spans;
+  if (status const checked =
+          detail::check_dense<Format, Op>(operands, target.rows, target.cols, spans);
+      !checked.ok())
+    return checked;
+  if (detail::overlaps_tensor(target, spans)) {
+    return {status_code::invalid_argument, detail::tensor_overlap_text};
+  }
+  return detail::launch_compress<Codec, Op, Tuning, Format>(
+      operands, spans.has_runs, target.directory, detail::buffer_space{target}, stream);
+}
+
+/// Compresses a matrix of the tensor's element, losslessly, bit for bit: compress with the source
+/// alone. The Op makes what is stored of it.
+/// @tparam Op identity, or an op of which only the stored result is wanted
 template <class Codec, class Op = identity, class Tuning = void, class Format>
 status compress(const_matrix_view<typename Format::element> source,
                 device_tensor_view<Format> target,
                 cudaStream_t stream) {
-  static_assert(detail::is_identity<Op>, "bitsparse: compress takes no other op than identity yet");
-  if (status const checked = detail::check_device_operands(target, source); !checked.ok()) {
-    return checked;
-  }
-  return detail::launch_compress<Codec, Tuning, Format>(
-      source, target.directory, detail::buffer_space{target}, stream);
+  compress_operands<typename Format::element> operands;
+  operands.source = source;
+  return compress<Codec, Op, Tuning>(operands, target, stream);
 }
 
 }  // namespace v0

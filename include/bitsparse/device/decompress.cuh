@@ -13,7 +13,9 @@
 #include <bitsparse/detail/launch.cuh>
 #include <bitsparse/detail/tile_grid.hpp>
 #include <bitsparse/detail/tile_tuning.hpp>
+#include <bitsparse/device/backward.cuh>
 #include <bitsparse/device/op.cuh>
+#include <bitsparse/device/operands.cuh>
 #include <bitsparse/device/tensor_state.cuh>
 #include <bitsparse/format/matrix_view.hpp>
 #include <bitsparse/status.hpp>
@@ -26,12 +28,11 @@ namespace detail {
 // Kernels
 // -------------------------------------------------------------------------------------------------
 
-template <class Format, class Space>
+template <class Format, class Space, class Operands>
 struct decompress_params {
-  typename Format::bits_type* target;
-  std::uint64_t ld;
-  tile_grid<Format> grid;
-  tile_descriptor const* directory;
+  Operands operands;
+  tile_grid<Format> grid;            // of the rows that are wanted
+  tile_descriptor const* directory;  // of the first of them
   Space space;
 };
 
@@ -41,20 +42,47 @@ static_assert(static_cast<int>(tile_condition::lost) ==
                       static_cast<int>(device_condition::corrupt_tile),
               "bitsparse: a tile's condition is raised as the device condition of the same number");
 
+/// Registers of a thread: 56 (docs/tuning.md), and with an op what it takes without spilling.
+template <class Format, class Op, class First, class Gradient, class Second>
+constexpr int decompress_registers() {
+  using pass = backward_pass<Format, 64, Op, First, Gradient, Second>;
+  if (pass::is_plain_copy) return 56;
+  if (sizeof(typename Format::bits_type) == 1) return pass::is_transposed ? 112 : 96;
+  return is_present<Second> ? 112 : 72;
+}
+
 /// One block per tile.
 /// @tparam Tile how the block holds it: tile_arrangement's vectors, or its values where rows are
 ///   not 16-byte aligned
-template <class Format, int Threads, class Tile, class Space>
-__global__ void __launch_bounds__(Threads, min_decompress_blocks<Threads, Tile>)
-    decompress_kernel(decompress_params<Format, Space> const params) {
+template <class Format,
+          int Threads,
+          class Tile,
+          class Space,
+          class Op,
+          class First,
+          class Gradient,
+          class Second>
+__global__ void __launch_bounds__(
+    Threads,
+    min_decompress_blocks<Threads,
+                          Tile,
+                          decompress_registers<Format, Op, First, Gradient, Second>()>)
+    decompress_kernel(
+        decompress_params<Format, Space, decompress_operands<First, Gradient, Second>> const
+            params) {
   using decoder_type = block_decoder<Format, Threads>;
-  __shared__ typename decoder_type::temp_storage storage;
+  using pass         = backward_pass<Format, Threads, Op, First, Gradient, Second>;
+  __shared__ union {
+    typename decoder_type::temp_storage decoder;
+    typename pass::temp_storage pass;
+  } storage;
   thread_group<Threads> const group;
-  decoder_type decoder(storage, group);
+  decoder_type decoder(storage.decoder, group);
 
   auto const at              = params.grid.at(blockIdx.x);
   tile_descriptor descriptor = params.directory[blockIdx.x];
-  located_chunk const chunk  = params.space.locate(descriptor);
+  pass::prefetch(group, params.operands, at);
+  located_chunk const chunk = params.space.locate(descriptor);
   if (chunk.condition != device_condition::none) {
     descriptor = tile_descriptor{encoding::lost, 1, 0, 0};  // reads as NaN
   }
@@ -62,10 +90,9 @@ __global__ void __launch_bounds__(Threads, min_decompress_blocks<Threads, Tile>)
   group.sync();
   Tile tile;
   tile_condition const condition = decoder.decode(tile);
-  decoder_type::arrangement::store(
-      group,
-      tile,
-      {tile_corner<Format>(params.target, params.ld, at), params.ld, at.valid_rows, at.valid_cols});
+  float const scale = is_scaled<typename Format::element> ? params.space.scale() : 1.0f;
+  pass::store(
+      group, tile, condition == tile_condition::good, scale, params.operands, at, storage.pass);
   if (condition != tile_condition::good && group.rank() == 0) {
     params.space.raise(chunk.condition != device_condition::none
                            ? chunk.condition
@@ -74,25 +101,39 @@ __global__ void __launch_bounds__(Threads, min_decompress_blocks<Threads, Tile>)
 }
 
 /// The kernel over any address space. The arguments are checked.
-template <class Tuning, class Format, class Space>
+/// @param rows, cols what is wanted
+/// @param has_runs whether the dense operands allow the vector arrangement
+template <class Op,
+          class Tuning,
+          class Format,
+          class Space,
+          class First,
+          class Gradient,
+          class Second>
 status launch_decompress(tile_descriptor const* directory,
                          Space const& space,
-                         matrix_view<typename Format::element> target,
+                         decompress_operands<First, Gradient, Second> const& operands,
+                         std::uint64_t rows,
+                         std::uint64_t cols,
+                         bool has_runs,
                          cudaStream_t stream) {
   constexpr bool is_default = std::is_void_v<Tuning>;
-  using of_vectors = std::conditional_t<is_default, default_tuning<Format>, Tuning>;
-  using of_values  = std::conditional_t<is_default, value_tuning<Format>, Tuning>;
-  using vectors    = typename tile_arrangement<Format, of_vectors::threads>::vectors;
-  using values     = typename tile_arrangement<Format, of_values::threads>::values;
-  auto const tiles = static_cast<std::uint32_t>(num_tiles<Format>(target.rows, target.cols));
+  using of_vectors          = std::conditional_t<is_default, default_tuning<Format>, Tuning>;
+  using of_values           = std::conditional_t<is_default, value_tuning<Format>, Tuning>;
+  using vectors             = typename tile_arrangement<Format, of_vectors::threads>::vectors;
+  using values              = typename tile_arrangement<Format, of_values::threads>::values;
+  auto const tiles          = static_cast<std::uint32_t>(num_tiles<Format>(rows, cols));
   if (tiles == 0) return {};
-  decompress_params<Format, Space> const params{
-      target.data, target.ld, {target.rows, target.cols}, directory, space};
-  if (has_vector_rows<typename Format::element>(target)) {
-    auto* const kernel = decompress_kernel<Format, of_vectors::threads, vectors, Space>;
+  std::uint64_t const tile_cols = ceil_div<std::uint64_t>(cols, Format::cols);
+  decompress_params<Format, Space, decompress_operands<First, Gradient, Second>> const params{
+      operands, {rows, cols}, directory + operands.first_row / Format::rows * tile_cols, space};
+  if (has_runs) {
+    auto* const kernel =
+        decompress_kernel<Format, of_vectors::threads, vectors, Space, Op, First, Gradient, Second>;
     return launch(kernel, tiles, of_vectors::threads, params, stream);
   }
-  auto* const kernel = decompress_kernel<Format, of_values::threads, values, Space>;
+  auto* const kernel =
+      decompress_kernel<Format, of_values::threads, values, Space, Op, First, Gradient, Second>;
   return launch(kernel, tiles, of_values::threads, params, stream);
 }
 
@@ -102,31 +143,54 @@ status launch_decompress(tile_descriptor const* directory,
 // Launchers
 // -------------------------------------------------------------------------------------------------
 
-/// Restores a matrix on the device, bit for bit.
+/// Restores a matrix on the device, or a range of its rows, and applies an op to it.
 ///
-/// Shapes: source rows x cols; target of the same shape.
-/// Alignment: target to its element (a base and a leading dimension that make every row 16-byte
-///   aligned take the faster path); source see device_tensor_view.
-/// Aliasing: source and target do not overlap.
+/// Shapes, Alignment, Aliasing, Units: see decompress_operands and device_tensor_view. The tensor's
+///   memory overlaps no dense operand.
 /// Stream: asynchronous on `stream`; does not synchronise or allocate; capturable.
 /// Errors: invalid_argument, unsupported or cuda_error before anything is written. A tile that is
-///   lost or corrupt reads as NaN and raises the state's condition for it.
-/// Guarantee: nothing is read outside directory, state and payload, or written outside the target's
-///   values.
-/// Traffic: 8 bytes per tile and the chunks once; the matrix once.
-/// @tparam Op identity
+///   lost or corrupt is NaN in every result, whatever the op, and raises the state's condition for it.
+/// Guarantee: the results equal, bit for bit, what a kernel computes that applies the op to the dense
+///   matrix. Nothing is read outside directory, state, payload and gradient, or written outside the
+///   results' values.
+/// Traffic: 8 bytes per tile, the chunks once; the gradient once; each result once.
+/// @tparam Op see op.cuh
 /// @tparam Tuning a tile_tuning, or void for the default
+template <class Op, class Tuning = void, class First, class Gradient, class Second, class Format>
+status decompress(device_tensor_view<Format> source,
+                  decompress_operands<First, Gradient, Second> const& operands,
+                  cudaStream_t stream) {
+  if (status const checked = detail::check_device_tensor(source); !checked.ok()) return checked;
+  detail::operand_spans spans;
+  std::uint64_t num_rows = 0;
+  if (status const checked =
+          detail::check_dense<Format, Op>(operands, source.rows, source.cols, num_rows, spans);
+      !checked.ok())
+    return checked;
+  if (detail::overlaps_tensor(source, spans)) {
+    return {status_code::invalid_argument, detail::tensor_overlap_text};
+  }
+  return detail::launch_decompress<Op, Tuning, Format>(source.directory,
+                                                       detail::buffer_space{source},
+                                                       operands,
+                                                       num_rows,
+                                                       source.cols,
+                                                       spans.has_runs,
+                                                       stream);
+}
+
+/// Restores a matrix of the tensor's element, bit for bit: decompress with the target alone.
+/// @tparam Op identity, or an op with one result and no gradient
 template <class Op = identity, class Tuning = void, class Format>
 status decompress(device_tensor_view<Format> source,
                   matrix_view<typename Format::element> target,
                   cudaStream_t stream) {
-  static_assert(detail::is_identity<Op>,
-                "bitsparse: decompress takes no other op than identity yet");
-  if (status const checked = detail::check_device_operands<Format>(source, target); !checked.ok()) {
-    return checked;
+  decompress_operands<typename Format::element> operands;
+  operands.first = target;
+  if (target.rows != source.rows) {
+    return {status_code::invalid_argument, detail::target_shape_text};
   }
-  return detail::launch_decompress<Tuning, Format>(
-      source.directory, detail::buffer_space{source}, target, stream);
+  return decompress<Op, Tuning>(source, operands, stream);
 }
 
 }  // namespace v0

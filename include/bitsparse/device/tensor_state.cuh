@@ -10,6 +10,7 @@
 #include <type_traits>
 
 #include <bitsparse/config.hpp>
+#include <bitsparse/device/operands.cuh>
 #include <bitsparse/format/check.hpp>
 #include <bitsparse/format/size.hpp>
 #include <bitsparse/format/tensor_view.hpp>
@@ -22,10 +23,10 @@ inline namespace v0 {
 /// What can go wrong on the device, as bits. They are sticky: operations add them, clear() removes
 /// them.
 enum class device_condition : std::uint32_t {
-  none                 = 0,
-  lost_tile_read       = 1,  // decompress: a lost tile was read, as NaN
-  corrupt_tile         = 4,  // decompress: a descriptor or chunk that no encoder writes was read
-  capacity_exceeded    = 8,  // compress: chunks found no room, their tiles are lost
+  none              = 0,
+  lost_tile_read    = 1,  // decompress: a lost tile was read, as NaN
+  corrupt_tile      = 4,  // decompress: a descriptor or chunk that no encoder writes was read
+  capacity_exceeded = 8,  // compress: chunks found no room, their tiles are lost
   not_full = 16,  // arena: a tensor that holds nothing was decompressed, as NaN, or released
 };
 
@@ -35,6 +36,7 @@ struct alignas(64) tensor_state {
   unsigned long long needed_units;  // the largest capacity that a compress lacked; 0 if none did
   std::uint32_t conditions;         // device_condition bits
   float skip_step;  // 1 once a condition is raised, else 0: like a gradient scaler's found_inf
+  float scale;      // what the stored values were multiplied with; of 8-bit floats
 };
 
 static_assert(std::is_trivially_copyable_v<tensor_state> && sizeof(tensor_state) == 64);
@@ -95,10 +97,9 @@ constexpr device_tensor_view<Format> make_device_tensor(void* memory,
 
 namespace detail {
 
-/// The host checks of an operation on a tensor and a dense matrix.
+/// The host checks of a tensor.
 template <class Format>
-status check_device_operands(device_tensor_view<Format> const& tensor,
-                             const_matrix_view<typename Format::element> matrix) {
+status check_device_tensor(device_tensor_view<Format> const& tensor) {
   if (tensor.state == nullptr)
     return {status_code::invalid_argument, "compressed tensor: the state is null"};
   if (!is_aligned(tensor.state, alignof(tensor_state))) {
@@ -106,21 +107,27 @@ status check_device_operands(device_tensor_view<Format> const& tensor,
             "compressed tensor: the state is not aligned to 64 bytes"};
   }
   if (overlaps(tensor.state, sizeof(tensor_state), tensor.payload, tensor.payload_bytes) ||
-      overlaps(tensor.state, sizeof(tensor_state), matrix.data, span_bytes(matrix)) ||
       overlaps(tensor.state,
                sizeof(tensor_state),
                tensor.directory,
                directory_bytes<Format>(tensor.rows, tensor.cols))) {
     return {status_code::invalid_argument,
-            "compressed tensor: the state overlaps its payload, its directory or the dense matrix"};
+            "compressed tensor: the state overlaps its payload or its directory"};
   }
-  if (status const checked = check_operands(tensor.compressed(), matrix); !checked.ok())
-    return checked;
+  if (status const checked = check_tensor(tensor.compressed()); !checked.ok()) return checked;
   if (num_tiles<Format>(tensor.rows, tensor.cols) > 0x7fffffffu) {
     return {status_code::unsupported,
             "compressed tensor: it has more than 2^31 - 1 tiles; split it by rows"};
   }
   return {};
+}
+
+/// Whether a dense operand shares memory with the tensor.
+template <class Format>
+bool overlaps_tensor(device_tensor_view<Format> const& tensor, operand_spans const& dense) {
+  return dense.any_overlap(tensor.state, sizeof(tensor_state)) ||
+         dense.any_overlap(tensor.payload, tensor.payload_bytes) ||
+         dense.any_overlap(tensor.directory, directory_bytes<Format>(tensor.rows, tensor.cols));
 }
 
 // -------------------------------------------------------------------------------------------------
@@ -159,16 +166,21 @@ struct buffer_space {
 
 #if defined(__CUDACC__)
   /// Empties the payload. Threads: the prologue's.
-  __device__ __forceinline__ void reset() const {
-    if (threadIdx.x == 0) state->cursor_units = 0;
+  /// @param scale what the values to come are multiplied with
+  __device__ __forceinline__ void reset(float scale) const {
+    if (threadIdx.x != 0) return;
+    state->cursor_units = 0;
+    state->scale        = scale;
+  }
+  __device__ __forceinline__ float scale() const {
+    return state->scale;
   }
   /// Takes units in a row for the chunks of some tiles, possibly none. settle() and resolve() are to
   /// follow for each chunk. Threads: one per block.
   /// @return where they begin: see first_unit()
   __device__ __forceinline__ unsigned long long reserve(std::uint32_t units,
                                                         std::uint32_t /*tiles*/) const {
-    return units == 0 ? 0
-                      : atomicAdd(&state->cursor_units, static_cast<unsigned long long>(units));
+    return units == 0 ? 0 : atomicAdd(&state->cursor_units, static_cast<unsigned long long>(units));
   }
   __device__ __forceinline__ static unsigned long long first_unit(unsigned long long reserved) {
     return reserved;

@@ -25,6 +25,24 @@ inline void require(bitsparse::status result) {
   if (!result.ok()) require_cuda(static_cast<cudaError_t>(result), result.text());
 }
 
+/// Bits of a full tile's chunk without padding.
+template <class Format>
+double ideal_bits(bitsparse::tile_descriptor tile) {
+  namespace format     = bitsparse::detail;
+  auto const form      = tile.form();
+  double const kept    = tile.kept();
+  double value_bits    = Format::element::value_bits;
+  double const carried = format::carries_mask(form) ? kept : 0;
+  if (form == bitsparse::encoding::zero) return 0;
+  if (form == bitsparse::encoding::dense) return value_bits * Format::values;
+  if (format::is_window(form)) value_bits = 12;
+  auto const lower_bits = format::lower_bits<Format>(tile.kept());
+  double const mask     = format::is_elias_fano(form)
+                              ? (1 + lower_bits) * kept + (Format::values >> lower_bits)
+                              : Format::values;
+  return value_bits * kept + mask - carried;
+}
+
 /// Dense matrices and the tensors of one format that they are compressed into.
 template <class Format>
 class case_of {
@@ -71,29 +89,13 @@ class case_of {
                             cudaMemcpyDeviceToHost),
                  "cudaMemcpy");
     double bits = 0;
-    for (bitsparse::tile_descriptor const tile : directory) bits += ideal_bits(tile);
+    for (bitsparse::tile_descriptor const tile : directory) bits += ideal_bits<Format>(tile);
     return bits / 8;
   }
 
   dense_matrices<element> dense;
 
  private:
-  static double ideal_bits(bitsparse::tile_descriptor tile) {
-    namespace format     = bitsparse::detail;
-    auto const form      = tile.form();
-    double const kept    = tile.kept();
-    double value_bits    = Format::element::value_bits;
-    double const carried = format::carries_mask(form) ? kept : 0;
-    if (form == bitsparse::encoding::zero) return 0;
-    if (form == bitsparse::encoding::dense) return value_bits * Format::values;
-    if (format::is_window(form)) value_bits = 12;
-    auto const lower_bits = format::lower_bits<Format>(tile.kept());
-    double const mask     = format::is_elias_fano(form)
-                                ? (1 + lower_bits) * kept + (Format::values >> lower_bits)
-                                : Format::values;
-    return value_bits * kept + mask - carried;
-  }
-
   std::vector<device_memory> memory_;
   std::vector<bitsparse::device_tensor_view<Format>> views_;
 };

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: 2026 the bitsparse authors
+/// @file
+/// Activations in a bitsparse arena, filled and emptied by fused operations: bf16.
+#include <cuda_bf16.h>
+
+#include <bench/ffn_training/arena_storage.cuh>
+
+namespace ffn {
+namespace {
+
+using format = bs::default_format<bs::bf16>;
+
+/// @tparam Forward, Backward the fused ops
+template <class Codec, class Forward, class Backward>
+class bf16_arena_storage : public arena_storage<format> {
+ public:
+  bf16_arena_storage(network& of,
+                     int num_layers,
+                     std::uint64_t num_slabs,
+                     device_allocations& memory)
+      : arena_storage(of, num_layers, num_slabs, memory), network_(of) {}
+
+  void const* forward(int layer, row_range const& rows, cudaStream_t stream) override {
+    bf16* const h = network_.hidden[0];
+    network_.up(layer, rows, h, {}, stream);
+    auto const matrix =
+        bs::make_matrix(h, rows.rows, network_.shape().hidden, network_.shape().hidden);
+    bs::compress_operands<bs::bf16, bs::bf16> operands;
+    operands.source  = matrix;
+    operands.emitted = matrix;
+    require(bs::compress<Codec, Forward>(operands, tensor(layer, rows), stream), "compress");
+    report_content(layer, rows, stream);
+    return h;
+  }
+  hidden_operands backward(int layer, row_range const& rows, cudaStream_t stream) override {
+    bf16 *const gradient = network_.hidden[0], *const restored = network_.hidden[1];
+    std::uint64_t const cols = network_.shape().hidden;
+    network_.activation_gradient(layer, rows, gradient, {}, stream);
+    bs::decompress_operands<bs::bf16, bs::bf16, bs::bf16> operands;
+    operands.first    = bs::make_matrix(restored, rows.rows, cols, cols);
+    operands.gradient = bs::make_matrix(gradient, rows.rows, cols, cols);
+    operands.second   = bs::make_matrix(gradient, rows.rows, cols, cols);
+    require(bs::consume<Backward>(tensor(layer, rows), operands, stream), "consume");
+    return {restored, gradient};
+  }
+  /// h, a, chunks and chunks, g, a, g.
+  double moved_bytes(double dense, double stored) const override { return dense * 5 + stored * 2; }
+
+ private:
+  network& network_;
+};
+
+template <class Codec>
+std::unique_ptr<compressed_storage> make(network& of,
+                                         int num_layers,
+                                         std::uint64_t num_slabs,
+                                         device_allocations& memory) {
+  if (of.shape().act == activation::relu_squared) {
+    return std::make_unique<bf16_arena_storage<Codec, bs::relu_squared, bs::square_and_gradient>>(
+        of, num_layers, num_slabs, memory);
+  }
+  return std::make_unique<bf16_arena_storage<Codec, bs::relu, bs::value_and_relu_gradient>>(
+      of, num_layers, num_slabs, memory);
+}
+
+}  // namespace
+
+std::uint64_t planned_slabs(ffn_shape const& shape,
+                            element_choice element,
+                            codec_choice codec,
+                            int num_layers,
+                            double density) {
+  using of_e4m3                 = bs::default_format<bs::fp8_e4m3>;
+  std::uint64_t const per_layer = element == element_choice::bf16
+                                      ? planned_layer_slabs<format>(shape, codec, density)
+                                      : planned_layer_slabs<of_e4m3>(shape, codec, density);
+  return per_layer * static_cast<std::uint64_t>(num_layers);
+}
+
+std::unique_ptr<compressed_storage> make_compressed_storage(network& of,
+                                                            codec_choice codec,
+                                                            int num_layers,
+                                                            std::uint64_t num_slabs,
+                                                            device_allocations& memory) {
+  if (codec == codec_choice::fast) return make<bs::codec::fast>(of, num_layers, num_slabs, memory);
+  if (codec == codec_choice::sign) return make<bs::codec::sign>(of, num_layers, num_slabs, memory);
+  return make<bs::codec::compact>(of, num_layers, num_slabs, memory);
+}
+
+}  // namespace ffn

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: 2026 the bitsparse authors
+/// @file
+/// Activations in a bitsparse arena, filled and emptied by fused operations: e4m3.
+#include <cuda_bf16.h>
+#include <cuda_fp8.h>
+
+#include <bench/ffn_training/arena_storage.cuh>
+#include <bench/ffn_training/fp8_storage.hpp>
+
+namespace ffn {
+namespace {
+
+using format = bs::default_format<bs::fp8_e4m3>;
+
+/// @tparam Forward, Backward the fused ops
+template <class Codec, class Forward, class Backward>
+class fp8_arena_storage : public arena_storage<format> {
+ public:
+  fp8_arena_storage(fp8_network& of,
+                    int num_layers,
+                    std::uint64_t num_slabs,
+                    device_allocations& memory)
+      : arena_storage(of, num_layers, num_slabs, memory), network_(of) {}
+
+  void const* forward(int layer, row_range const& rows, cudaStream_t stream) override {
+    bf16* const h            = network_.hidden[0];
+    std::uint64_t const cols = network_.shape().hidden;
+    network_.up(layer, rows, h, {}, stream);
+    bs::compress_operands<bs::bf16, bs::fp8_e4m3> operands;
+    operands.source        = bs::make_matrix(h, rows.rows, cols, cols);
+    operands.emitted       = bs::make_matrix(network_.activation, rows.rows, cols, cols);
+    operands.scale         = network_.scales().factor(scaled::stored_r);
+    operands.emitted_scale = network_.scales().factor(scaled::activation);
+    require(bs::compress<Codec, Forward>(operands, tensor(layer, rows), stream), "compress");
+    report_content(layer, rows, stream);
+    return network_.activation;
+  }
+  hidden_operands backward(int layer, row_range const& rows, cudaStream_t stream) override {
+    bf16* const gradient     = network_.hidden[0];
+    std::uint64_t const cols = network_.shape().hidden;
+    both_ways const target   = network_.hidden_gradient;
+    network_.activation_gradient(layer, rows, gradient, {}, stream);
+    bs::decompress_operands<bs::transposed<bs::fp8_e4m3>, bs::bf16, bs::both_ways<bs::fp8_e4m3>>
+        operands;
+    operands.first             = bs::make_matrix(network_.activation, cols, rows.rows, rows.rows);
+    operands.gradient          = bs::make_matrix(gradient, rows.rows, cols, cols);
+    operands.second.row_major  = bs::make_matrix(target.row_major, rows.rows, cols, cols);
+    operands.second.transposed = bs::make_matrix(target.turned, cols, rows.rows, rows.rows);
+    operands.first_scale       = network_.scales().factor(scaled::activation);
+    operands.second_scale      = network_.scales().factor(scaled::hidden_gradient);
+    require(bs::consume<Backward>(tensor(layer, rows), operands, stream), "consume");
+    return {network_.activation, target.row_major, target.turned};
+  }
+  /// h (2 bytes per value), a, chunks and chunks, g (2), a, g, g.
+  double moved_bytes(double dense, double stored) const override { return dense * 8 + stored * 2; }
+
+ private:
+  fp8_network& network_;
+};
+
+template <class Codec>
+std::unique_ptr<compressed_storage> make(fp8_network& of,
+                                         int num_layers,
+                                         std::uint64_t num_slabs,
+                                         device_allocations& memory) {
+  if (of.shape().act == activation::relu_squared) {
+    return std::make_unique<fp8_arena_storage<Codec, bs::relu_squared, bs::square_and_gradient>>(
+        of, num_layers, num_slabs, memory);
+  }
+  return std::make_unique<fp8_arena_storage<Codec, bs::relu, bs::value_and_relu_gradient>>(
+      of, num_layers, num_slabs, memory);
+}
+
+}  // namespace
+
+std::unique_ptr<compressed_storage> make_fp8_compressed_storage(fp8_network& of,
+                                                                codec_choice codec,
+                                                                int num_layers,
+                                                                std::uint64_t num_slabs,
+                                                                device_allocations& memory) {
+  if (codec == codec_choice::fast) return make<bs::codec::fast>(of, num_layers, num_slabs, memory);
+  if (codec == codec_choice::sign) return make<bs::codec::sign>(of, num_layers, num_slabs, memory);
+  return make<bs::codec::compact>(of, num_layers, num_slabs, memory);
+}
+
+}  // namespace ffn

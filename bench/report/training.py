@@ -1,0 +1,169 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: 2026 the bitsparse authors
+"""Makes the training tables and figures of docs/benchmarks.md from runs of bench/ffn_training.
+
+usage: training.py --join FFN.json RUN.json...        put runs into one file
+       training.py FFN.json [--docs DIR]              fill DIR/benchmarks.md between its markers, draw DIR/figures/*.png
+
+A table's place in benchmarks.md is between the lines '<!-- table NAME -->' and '<!-- end -->'. Figures need matplotlib and are
+left out, with a note, without it.
+"""
+import argparse
+import json
+import pathlib
+import re
+import sys
+
+MIB = 1 << 20
+
+
+def table(header, lines):
+    return "\n".join(["| " + " | ".join(header) + " |", "|" + "---|" * len(header)] +
+                     ["| " + " | ".join(line) + " |" for line in lines])
+
+
+def rounded(content):
+    """Floats to 9 digits, which tell apart any two losses; shares of kept values to 4."""
+    if isinstance(content, dict):
+        return {key: [[round(x, 4) for x in layer] for layer in value.values()] if key == "density_by_step" else rounded(value)
+                for key, value in content.items()}
+    if isinstance(content, list):
+        return [rounded(item) for item in content]
+    return float(f"{content:.9g}") if isinstance(content, float) else content
+
+
+def join(target, sources):
+    runs = [rounded(json.loads(pathlib.Path(source).read_text())) for source in sources]
+    lines = ",\n  ".join(json.dumps(run) for run in runs)  # one run per line
+    pathlib.Path(target).write_text('{"runs": [\n  ' + lines + "\n]}\n")
+
+
+def setting(run):
+    zeros = 1 - sum(run["density_by_layer"]) / len(run["density_by_layer"])
+    activation = {"relu2": "ReLU²", "relu": "ReLU"}[run["activation"]]
+    return (f"{run['preset']}, {run['element']}, {activation}, {100 * zeros:.0f} % zeros: {run['layers']} layers, {run['width']} -> "
+            f"{run['hidden']}, {run['tokens']:,} tokens")
+
+
+def time_of(mode):
+    """The measured times that ratios are about: those of the captured graph where there are any."""
+    return mode["graph_ms"] if mode.get("graph_ms") else mode["eager_ms"]
+
+
+def both_times(mode):
+    times = [mode[key]["mean"] if mode.get(key) else None for key in ("graph_ms", "eager_ms")]
+    return " / ".join("-" if t is None else f"{t:.2f}" for t in times)
+
+
+def lines_of(run):
+    dense = next(mode for mode in run["modes"] if mode["mode"] == "dense")
+    for mode in run["modes"]:
+        ratio = time_of(mode)["ratio_to_dense"]
+        peak = mode["peak_bytes"]["total"]
+        extra = mode["measured_extra_ms"]
+        yield [f"`{mode['mode']}`", both_times(mode), f"{ratio['mean']:.4f} ± {ratio['interval95']:.4f}", f"{peak / MIB:,.0f}",
+               f"{peak / dense['peak_bytes']['total']:.2f}", f"{mode['activation_bytes_per_token']:,.0f}",
+               f"{mode['max_tokens']:,.0f}", f"{mode['predicted_extra_ms']:+.2f}", f"{extra['mean']:+.2f} ± {extra['interval95']:.2f}"]
+
+
+HEADER = ["mode", "ms per step, graph / not", "of dense's time", "peak MiB", "of dense's peak", "activation bytes per token",
+          "largest token count", "extra ms predicted from bytes", "measured"]
+
+
+def measured(runs):
+    """Runs that measure steps with all layers compressed; one that varies their number is for the figure."""
+    return [run for run in runs if "modes" in run and not any(":" in mode["mode"] for mode in run["modes"])]
+
+
+def training_table(runs):
+    return "\n\n".join(f"{setting(run)}\n\n{table(HEADER, list(lines_of(run)))}" for run in measured(runs))
+
+
+def losses_table(runs):
+    lines = []
+    for run in (run for run in runs if "runs" in run):
+        for one in run["runs"]:
+            lines.append([one["mode"], f"{one['losses'][0]:.6f} -> {one['losses'][-1]:.6f}", str(one["losses_differing_from_dense"])])
+    return table(["mode", "loss, first -> last step", "losses whose bits differ from dense's"], lines)
+
+
+def fill(text, tables):
+    for name, content in tables.items():
+        pattern = re.compile(rf"(<!-- table {name} -->\n).*?(<!-- end -->)", re.S)
+        text = pattern.sub(lambda m: m.group(1) + content + "\n" + m.group(2), text)
+    return text
+
+
+def draw_layers(run, axis):
+    """One point per codec and number of compressed layers: memory against time."""
+    by_codec = {}
+    for mode in run["modes"]:
+        codec, _, layers = mode["mode"].partition(":")
+        ratio = time_of(mode)["ratio_to_dense"]
+        by_codec.setdefault(codec, []).append((mode["peak_bytes"]["total"] / MIB, ratio["mean"], ratio["interval95"], layers))
+    for codec, points in by_codec.items():
+        points.sort(reverse=True)
+        axis.errorbar([p[0] for p in points], [p[1] for p in points], yerr=[p[2] for p in points], marker="o", capsize=2, label=codec)
+        for memory, ratio, _, layers in points:
+            axis.annotate(layers, (memory, ratio), textcoords="offset points", xytext=(3, 4), fontsize=7)
+    axis.set(title=setting(run), xlabel="peak device memory, MiB", ylabel="time per step / dense's")
+    axis.title.set_fontsize(8)
+    axis.grid(alpha=0.3)
+    axis.legend(fontsize=7)
+
+
+def draw_density(run, axis):
+    densities = next(one["density_by_step"] for one in run["runs"] if one.get("density_by_step"))
+    for layer, steps in enumerate(densities):
+        axis.plot(steps, label=f"layer {layer}", linewidth=1)
+    axis.set(xlabel="step", ylabel="share of values that are not zero", ylim=(0, 0.6))
+    axis.grid(alpha=0.3)
+    axis.legend(fontsize=7)
+
+
+def draw(runs, folder):
+    try:
+        import matplotlib
+    except ImportError:
+        print("training.py: matplotlib is not installed; no figures drawn", file=sys.stderr)
+        return
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+    folder.mkdir(parents=True, exist_ok=True)
+    layers = [run for run in runs if "modes" in run and any(":" in mode["mode"] for mode in run["modes"])]
+    trained = [run for run in runs if "runs" in run]
+    if layers:
+        figure, axes = pyplot.subplots(1, len(layers), figsize=(6 * len(layers), 4.2), squeeze=False)
+        for run, axis in zip(layers, axes[0]):
+            draw_layers(run, axis)
+        figure.tight_layout()
+        figure.savefig(folder / "training_memory.png", dpi=120)
+    if trained:
+        figure, axis = pyplot.subplots(figsize=(6, 4.2))
+        draw_density(trained[0], axis)
+        figure.tight_layout()
+        figure.savefig(folder / "training_density.png", dpi=120)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("file")
+    parser.add_argument("runs", nargs="*")
+    parser.add_argument("--join", action="store_true")
+    parser.add_argument("--docs", type=pathlib.Path)
+    options = parser.parse_args()
+    if options.join:
+        join(options.file, options.runs)
+        return
+    runs = json.loads(pathlib.Path(options.file).read_text())["runs"]
+    tables = {"training": training_table(runs), "losses": losses_table(runs)}
+    if options.docs is None:
+        print("\n\n".join(f"{name}\n{content}" for name, content in tables.items()))
+        return
+    page = options.docs / "benchmarks.md"
+    page.write_text(fill(page.read_text(), tables))
+    draw(runs, options.docs / "figures")
+
+
+main()

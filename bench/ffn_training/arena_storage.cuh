@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: 2026 the bitsparse authors
 /// @file
-/// Activations in a bitsparse arena, one tensor per layer and row range: all but the operations that
-/// fill and empty them.
+/// Activations in a bitsparse arena, one tensor per layer and row range: all but the operations
+/// that fill and empty them.
 #pragma once
 
 #include <cstddef>

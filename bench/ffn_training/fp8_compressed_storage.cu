@@ -47,8 +47,10 @@ class fp8_arena_storage : public arena_storage<format> {
     operands.gradient          = bs::make_matrix(gradient, rows.rows, cols, cols);
     operands.second.row_major  = bs::make_matrix(target.row_major, rows.rows, cols, cols);
     operands.second.transposed = bs::make_matrix(target.turned, cols, rows.rows, rows.rows);
-    operands.first_scale       = network_.scales().factor(scaled::activation);
     operands.second_scale      = network_.scales().factor(scaled::hidden_gradient);
+    if (network_.shape().act == activation::relu_squared) {  // ReLU's is r as it is stored
+      operands.first_scale = network_.scales().factor(scaled::activation);
+    }
     require(bs::consume<Backward>(tensor(layer, rows), operands, stream), "consume");
     return {network_.activation, target.row_major, target.turned};
   }

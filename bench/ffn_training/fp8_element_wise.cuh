@@ -119,8 +119,8 @@ void fp8_map(bf16 const* h,
 }
 
 // -------------------------------------------------------------------------------------------------
-// Backward: stored r and the bf16 gradient become the activation, transposed, and the gradient at h,
-// both ways
+// Backward: stored r and the bf16 gradient become the activation, transposed, and the gradient at
+// h, both ways
 // -------------------------------------------------------------------------------------------------
 
 struct turned_values {

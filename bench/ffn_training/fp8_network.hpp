@@ -19,8 +19,8 @@
 
 namespace ffn {
 
-/// Layout: as network; what is `turned` is transposed. norm holds n twice, and hidden[1] the activation
-///   and the gradient at h, in e4m3.
+/// Layout: as network; what is `turned` is transposed. norm holds n twice, and hidden[1] the
+///   activation and the gradient at h, in e4m3.
 class fp8_network : public network {
  public:
   fp8_network(ffn_shape const& shape,

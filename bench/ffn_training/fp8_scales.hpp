@@ -17,10 +17,7 @@ namespace ffn {
 /// Kinds of e4m3 matrices.
 enum class scaled { norm, w1, w2, stored_r, activation, gradient, hidden_gradient, count };
 
-inline constexpr std::size_t num_scaled                           = 7;
-inline constexpr std::array<char const*, num_scaled> scaled_names = {
-    "norm", "w1", "w2", "stored_r", "activation", "gradient", "hidden_gradient"};
-static_assert(num_scaled == static_cast<std::size_t>(scaled::count));
+inline constexpr auto num_scaled = static_cast<std::size_t>(scaled::count);
 
 /// About the largest magnitude of each kind, from how weights and input are distributed. What is
 /// larger saturates, in all modes alike.

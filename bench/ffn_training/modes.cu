@@ -54,6 +54,16 @@ training_setup::training_setup(ffn_shape const& shape,
   require_cuda(cudaStreamSynchronize(stream), "the first dense step");
 }
 
+std::unique_ptr<compressed_storage> training_setup::make_storage(codec_choice codec,
+                                                                 int num_compressed,
+                                                                 std::uint64_t slabs,
+                                                                 device_allocations& memory) {
+  if (fp8_ != nullptr) {
+    return make_fp8_compressed_storage(*fp8_, codec, num_compressed, slabs, memory);
+  }
+  return make_compressed_storage(*network_, codec, num_compressed, slabs, memory);
+}
+
 void training_setup::make_arena(built_mode& one,
                                 codec_choice codec,
                                 int num_compressed,
@@ -63,9 +73,7 @@ void training_setup::make_arena(built_mode& one,
   one.memory.reset();
   std::uint64_t const before = free_device_bytes();
   one.memory                 = std::make_unique<device_allocations>();
-  auto made                  = fp8_ != nullptr
-                                   ? make_fp8_compressed_storage(*fp8_, codec, num_compressed, slabs, *one.memory)
-                                   : make_compressed_storage(*network_, codec, num_compressed, slabs, *one.memory);
+  auto made                  = make_storage(codec, num_compressed, slabs, *one.memory);
   one.measured_bytes         = before - free_device_bytes();
   one.planned_slabs          = slabs;
   one.how.compressed         = made.get();

@@ -53,8 +53,6 @@ class training_setup {
   network& net() { return *network_; }
   gemms& multiplications() { return *gemms_; }
   device_allocations& memory() { return shared_memory_; }
-  /// The network, if its element is e4m3; else null.
-  fp8_network const* fp8_net() const { return fp8_; }
   dense_matrices const& dense_activations() const { return *matrices_; }
   activation_storage const& dense() const { return *dense_; }
   cudaStream_t stream() const { return stream_; }
@@ -74,6 +72,10 @@ class training_setup {
                         int num_compressed,
                         slab_plan const& plan);
   std::string add_other(built_mode& one);
+  std::unique_ptr<compressed_storage> make_storage(codec_choice codec,
+                                                   int num_compressed,
+                                                   std::uint64_t slabs,
+                                                   device_allocations& memory);
   void make_arena(built_mode& one, codec_choice codec, int num_compressed, std::uint64_t slabs);
 
   cudaStream_t stream_;

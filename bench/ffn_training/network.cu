@@ -8,6 +8,7 @@
 #include <bench/ffn_training/network.hpp>
 
 namespace ffn {
+
 network::network(ffn_shape const& shape,
                  element_choice element,
                  bool gradients_in_fp32,

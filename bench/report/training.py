@@ -3,8 +3,9 @@
 # SPDX-FileCopyrightText: 2026 the bitsparse authors
 """Makes the training tables and figures of docs/benchmarks.md from runs of bench/ffn_training.
 
-usage: training.py --join FFN.json RUN.json...        put runs into one file
-       training.py FFN.json [--docs DIR]              fill DIR/benchmarks.md between its markers, draw DIR/figures/*.png
+usage: training.py --join FFN.json RUN.json...    put runs into one file; those of docs/integrations/pytorch too
+       training.py FFN.json [--pytorch PYTORCH.json] [--ops FUSED_OPS.json] [--docs DIR]
+                                                  fill DIR/benchmarks.md between its markers, draw DIR/figures/*.png
 
 A table's place in benchmarks.md is between the lines '<!-- table NAME -->' and '<!-- end -->'. Figures need matplotlib and are
 left out, with a note, without it.
@@ -88,6 +89,39 @@ def losses_table(runs):
     return table(["mode", "loss, first -> last step", "losses whose bits differ from dense's"], lines)
 
 
+def pytorch_table(content):
+    """Runs of docs/integrations/pytorch/ffn_experiment.py."""
+    lines = []
+    for part in content["runs"]:
+        for run in part["runs"]:
+            activation = {"relu_squared": "ReLU²", "relu": "ReLU"}[part["arguments"]["activation"]]
+            what = f"{activation}, {100 * sum(run['zeros']) / len(run['zeros']):.0f} % zeros"
+            dense = next(mode for mode in run["modes"] if mode["mode"] == "dense")
+            for mode in run["modes"]:
+                lines.append([what, f"`{mode['mode']}`", f"{mode['ms']:.1f} ({mode['ms_low']:.1f} to {mode['ms_high']:.1f})",
+                              f"{mode['ms'] / dense['ms']:.3f}", f"{mode['peak_mib']:,.0f}", "yes" if mode["equals_dense"] else "no"])
+                what = ""
+    return table(["", "mode", "ms per step (10 to 90 %)", "of dense's time", "peak MiB", "gradients are dense's, bit for bit"], lines)
+
+
+def ops_table(content):
+    """A run of bench/fused_ops: milliseconds and fraction of each op, by codec and share of zeros."""
+    rows = {}
+    for row in content["benchmarks"]:
+        if row.get("aggregate_name", "median") == "median":
+            rows[re.sub(r"/iterations:.*$", "", row.get("run_name", row["name"]))] = row
+    columns = [("bf16", "0.50", "sign"), ("bf16", "0.80", "sign"), ("bf16", "0.50", "compact"), ("bf16", "0.80", "compact"),
+               ("e4m3", "0.50", "sign"), ("e4m3", "0.80", "sign")]
+    names = list(dict.fromkeys("/".join(name.split("/")[:2]) for name in rows))
+    lines = []
+    for name in names:
+        dense = rows.get(f"{name}/bf16/16000x21504/dense")
+        cells = [rows.get(f"{name}/{e}/16000x21504/zeros:{z}/{c}") for e, z, c in columns]
+        lines.append([f"`{name}`"] + ["-" if row is None else f"{row['real_time']:.3f} ({row['fraction']:.3f})" for row in [dense] + cells])
+    header = ["ms (fraction)", "dense kernel, bf16"] + [f"{e}, {100 * float(z):.0f} %, `{c}`" for e, z, c in columns]
+    return table(header, lines)
+
+
 def fill(text, tables):
     for name, content in tables.items():
         pattern = re.compile(rf"(<!-- table {name} -->\n).*?(<!-- end -->)", re.S)
@@ -151,6 +185,8 @@ def main():
     parser.add_argument("file")
     parser.add_argument("runs", nargs="*")
     parser.add_argument("--join", action="store_true")
+    parser.add_argument("--pytorch", type=pathlib.Path)
+    parser.add_argument("--ops", type=pathlib.Path)
     parser.add_argument("--docs", type=pathlib.Path)
     options = parser.parse_args()
     if options.join:
@@ -158,6 +194,10 @@ def main():
         return
     runs = json.loads(pathlib.Path(options.file).read_text())["runs"]
     tables = {"training": training_table(runs), "losses": losses_table(runs)}
+    if options.pytorch:
+        tables["pytorch"] = pytorch_table(json.loads(options.pytorch.read_text()))
+    if options.ops:
+        tables["ops"] = ops_table(json.loads(options.ops.read_text()))
     if options.docs is None:
         print("\n\n".join(f"{name}\n{content}" for name, content in tables.items()))
         return

@@ -206,9 +206,12 @@ std::string forward_fault(test_matrix<Source> const& source,
   if (!fault.empty()) return fault;
 
   test_matrix<emitted_element> got{rows, cols, emitted.ld(), variant.offset};
+  test_matrix<Source> after{rows, cols, source.ld(), 0};
   if (variant.in_place) {
     dense.download();
-    if (!dense.host().guards_intact()) return "compress wrote outside its source";
+    std::memcpy(after.buffer().data(), dense.host().data(), after.buffer().bytes());
+    if (!dense.host().guards_intact() || !after.surroundings_intact())
+      return "compress wrote outside its source's values";
   } else {
     bring_back(got, other);
     if (!got.surroundings_intact()) return "compress wrote outside what it emits";
@@ -240,14 +243,16 @@ std::string forward_fault(test_matrix<Source> const& source,
 
 /// What a case of decompress with an op varies.
 struct backward_case {
-  float first_scale       = 0;  // 0: none
-  float second_scale      = 0;
-  std::uint64_t first_row = 0;
-  std::uint64_t rows      = ~std::uint64_t{0};  // wanted ones
-  std::uint64_t num_rows  = ~std::uint64_t{0};  // valid ones
-  int in_place            = 0;                  // which result is the gradient's matrix; 0: none
-  std::uint64_t gap       = 0;                  // of all matrices' rows
-  std::uint64_t offset    = 0;                  // of all matrices but the transposed ones
+  float first_scale           = 0;  // 0: none
+  float second_scale          = 0;
+  std::uint64_t first_row     = 0;
+  std::uint64_t rows          = ~std::uint64_t{0};  // wanted ones
+  std::uint64_t num_rows      = ~std::uint64_t{0};  // valid ones
+  int in_place                = 0;  // which result is the gradient's matrix; 0: none
+  std::uint64_t gap           = 0;  // of all matrices' rows
+  std::uint64_t offset        = 0;  // of all matrices but the transposed ones
+  std::uint64_t turned_gap    = 0;  // of a transposed matrix's rows, besides alignment
+  std::uint64_t turned_offset = 0;
 };
 
 /// The matrices that a result is written to.
@@ -257,9 +262,9 @@ class result_matrices {
   using traits  = bitsparse::detail::result_traits<Result>;
   using element = typename traits::element;
 
-  result_matrices(std::uint64_t rows, std::uint64_t cols, std::uint64_t gap, std::uint64_t offset)
-      : row_major_(rows, cols, cols + gap, offset),
-        turned_(cols, rows, (rows + 15) / 16 * 16 + gap / 16 * 16, 0),
+  result_matrices(std::uint64_t rows, std::uint64_t cols, backward_case const& variant)
+      : row_major_(rows, cols, cols + variant.gap, variant.offset),
+        turned_(cols, rows, (rows + 15) / 16 * 16 + variant.turned_gap, variant.turned_offset),
         row_major_device_(row_major_.buffer()),
         turned_device_(turned_.buffer()) {}
 
@@ -280,9 +285,14 @@ class result_matrices {
       return turned;
     }
   }
-  /// @param expected(row, col) the number before it is rounded
-  template <class Expected>
-  std::string fault(std::uint64_t valid_rows, device_buffer* in_place, Expected expected) {
+  /// @param in_place null, or the device's matrix that was written to instead
+  /// @param before its values, where it is not to be written
+  /// @param expected(row, col) the bits to find
+  template <class Before, class Expected>
+  std::string fault(std::uint64_t valid_rows,
+                    device_buffer* in_place,
+                    Before const& before,
+                    Expected expected) {
     test_matrix<element> const poison{row_major_.rows(), row_major_.cols(), row_major_.ld(), 0};
     bring_back(row_major_, in_place == nullptr ? row_major_device_ : *in_place);
     bring_back(turned_, turned_device_);
@@ -294,10 +304,14 @@ class result_matrices {
         auto const want  = valid ? expected(r, c) : typename element::bits_type{};
         auto const has   = [&](auto bits, bool written) {
           if (written) return is_same_value<element>(bits, want);
-          return in_place != nullptr || bits == poison.at(r, c);
+          return bits == (in_place != nullptr
+                                ? static_cast<typename element::bits_type>(before.at(r, c))
+                                : poison.at(r, c));
         };
-        if (!has(row_major_.at(r, c), valid && traits::is_row_major) ||
-            !has(turned_.at(c, r), valid && traits::is_transposed)) {
+        bool const turned_is_right = valid && traits::is_transposed
+                                         ? is_same_value<element>(turned_.at(c, r), want)
+                                         : turned_.at(c, r) == poison.at(r, c);
+        if (!has(row_major_.at(r, c), valid && traits::is_row_major) || !turned_is_right) {
           return "(" + std::to_string(r) + ", " + std::to_string(c) + ")";
         }
       }
@@ -335,8 +349,8 @@ std::string backward_fault(device_tensor<Format>& tensor,
       rows, cols, 0, 77 + rows, cols + variant.gap, variant.offset);
   device_buffer gradient_device{gradient.buffer()};
   auto* const gradient_data = device_data<gradient_element>(gradient_device);
-  result_matrices<First> first{rows, cols, variant.gap, variant.offset};
-  result_matrices<second_result> second{rows, cols, variant.gap, variant.offset};
+  result_matrices<First> first{rows, cols, variant};
+  result_matrices<second_result> second{rows, cols, variant};
 
   bs::decompress_operands<First, Gradient, Second> operands;
   using first_bits  = typename result_matrices<First>::element::bits_type;
@@ -356,15 +370,16 @@ std::string backward_fault(device_tensor<Format>& tensor,
   bs::status const done = bs::decompress<Op>(tensor.view(), operands, nullptr);
   if (!done.ok()) return done.text();
 
-  float const inverse = element::value_bits == 8 ? 1.0f / scale : 1.0f;
+  float const inverse = element::value_bits == 8 ? 1.0f / scale : 1.0f;  // as it is promised
   auto const made     = [&](std::uint64_t r, std::uint64_t c) -> two_numbers {
     return reference(number_of<element>(stored.at(variant.first_row + r, c)) * inverse,
                      number_of<gradient_element>(gradient.at(r, c)));
   };
-  std::string fault =
-      first.fault(valid, variant.in_place == 1 ? &gradient_device : nullptr, [&](auto r, auto c) {
+  std::string fault = first.fault(
+      valid, variant.in_place == 1 ? &gradient_device : nullptr, gradient, [&](auto r, auto c) {
         using to = typename result_matrices<First>::element;
-        if constexpr (std::is_same_v<Op, bs::identity> && std::is_same_v<to, element>) {
+        if constexpr (bs::detail::
+                          keeps_bits<Format, typename bs::detail::results_of<Op>::first, First>) {
           return stored.at(variant.first_row + r, c);
         } else {
           return bits_of<to>(made(r, c).first * first_scale.value());
@@ -373,7 +388,7 @@ std::string backward_fault(device_tensor<Format>& tensor,
   if (!fault.empty()) return "first result " + fault;
   if constexpr (has_second) {
     fault = second.fault(
-        valid, variant.in_place == 2 ? &gradient_device : nullptr, [&](auto r, auto c) {
+        valid, variant.in_place == 2 ? &gradient_device : nullptr, gradient, [&](auto r, auto c) {
           return bits_of<typename result_matrices<Second>::element>(made(r, c).second *
                                                                     second_scale.value());
         });

@@ -28,7 +28,7 @@ struct alignas(64) arena_tensor_state {
   tensor_phase phase;
   std::uint32_t epoch;    // the arena's, when it was filled
   std::uint32_t settled;  // slabs begun and accounted for
-  float scale;            // what the stored values were multiplied with; of 8-bit floats
+  float scale;            // what the stored values were multiplied with, of 8-bit floats
 };
 
 static_assert(std::is_trivially_copyable_v<arena_tensor_state>);

@@ -47,16 +47,15 @@ struct codec_comparison {
   codec_costs costs[3];
 
   /// The codec with the smallest chunks among those that take at most so much longer than the
-  /// quickest.
+  /// quickest; the quickest if there is none, as for a negative time.
   constexpr codec_costs const& choose(double max_extra_milliseconds) const {
-    double quickest = costs[0].milliseconds;
+    codec_costs const* best = &costs[0];
     for (auto const& one : costs) {
-      quickest = one.milliseconds < quickest ? one.milliseconds : quickest;
+      if (one.milliseconds < best->milliseconds) best = &one;
     }
-    codec_costs const* best = nullptr;
+    double const affordable = best->milliseconds + max_extra_milliseconds;
     for (auto const& one : costs) {
-      bool const affordable = one.milliseconds <= quickest + max_extra_milliseconds;
-      if (affordable && (best == nullptr || one.chunk_bytes < best->chunk_bytes)) best = &one;
+      if (one.milliseconds <= affordable && one.chunk_bytes < best->chunk_bytes) best = &one;
     }
     return *best;
   }
@@ -66,7 +65,7 @@ struct codec_comparison {
 ///
 /// Units: bytes; copy_bytes_per_ms counts bytes read and written, of a copy in the device's memory.
 /// The time is the traffic of plain compress and decompress over that rate and over the fraction of
-/// it that the codec reaches. With a fused op the extra time of compact vanishes in the op's own
+/// it that the codec reaches with bf16; 1-byte elements take somewhat longer with all three. With a fused op the extra time of compact vanishes in the op's own
 /// traffic (docs/benchmarks.md).
 /// Source: the fractions are the lower ones of bf16 in docs/results/h200/kernels.json, 50 to 95 %
 ///   zeros.

@@ -48,14 +48,20 @@ status check_arena_tensor(arena_tensor_view<Format> const& tensor) {
   return {};
 }
 
-/// Whether a dense operand shares memory with the tensor's metadata or the arena's device slabs.
+/// Whether a dense operand shares memory with the tensor's metadata or the arena.
 template <class Format>
 bool overlaps_tensor(arena_tensor_view<Format> const& tensor, operand_spans const& dense) {
   arena_view const& arena = tensor.arena;
   return dense.any_overlap(tensor.state, sizeof(arena_tensor_state)) ||
          dense.any_overlap(tensor.directory, directory_bytes<Format>(tensor.rows, tensor.cols)) ||
          dense.any_overlap(tensor.slab_map, tensor.map_slabs * sizeof(std::uint32_t)) ||
-         dense.any_overlap(arena.device_slabs, arena.num_device_slabs * arena.slab_bytes());
+         dense.any_overlap(arena.state, sizeof(arena_state)) ||
+         dense.any_overlap(arena.ring,
+                           sizeof(arena.ring[0]) *
+                               (std::uint64_t{arena_view::ring_places(arena.num_device_slabs)} +
+                                arena_view::ring_places(arena.num_host_slabs))) ||
+         dense.any_overlap(arena.device_slabs, arena.num_device_slabs * arena.slab_bytes()) ||
+         dense.any_overlap(arena.host_slabs, arena.num_host_slabs * arena.slab_bytes());
 }
 
 /// One block. Raises not_full for a tensor that holds nothing.

@@ -25,11 +25,11 @@ inline namespace v0 {
 
 /// What a tensor holds.
 struct tensor_statistics {
-  std::uint64_t kept;                  // values that are not zero, those of lost tiles included
-  std::uint64_t chunk_bytes;           // exact, without the slabs' unused ends
-  std::uint64_t fast_bytes;            // what the chunks would take with codec fast
-  std::uint64_t sign_bytes;            // with sign, if it was compressed with compact; see codec_choice
-  std::uint64_t slabs;                 // that it asked the arena for
+  std::uint64_t kept;         // values that are not zero, those of lost tiles included
+  std::uint64_t chunk_bytes;  // exact, without the slabs' unused ends
+  std::uint64_t fast_bytes;   // what the chunks would take with codec fast
+  std::uint64_t sign_bytes;   // with sign, if it was compressed with compact; see codec_choice
+  std::uint64_t slabs;        // that it asked the arena for
   std::uint64_t tiles[num_encodings];  // by encoding; index 15: lost
   bool is_full;
 };

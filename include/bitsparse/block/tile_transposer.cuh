@@ -37,8 +37,7 @@ class tile_transposer {
 
  public:
   struct temp_storage {
-    std::uint32_t words[Format::rows]
-                       [row_words + 1];  // an odd pitch: reading has no bank conflicts
+    std::uint32_t words[Format::rows][row_words + 1];  // an odd pitch, mostly: few bank conflicts
 
     /// Puts consecutive values of a row. Alignment: col a multiple of the run's values.
     template <class Run>

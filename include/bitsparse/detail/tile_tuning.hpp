@@ -49,13 +49,23 @@ using tuning_of_vectors = tile_tuning<
 template <class Tile>
 inline constexpr bool has_few_vectors = sizeof(std::declval<Tile&>()[0]) == 16 &&
                                         sizeof(Tile) <= 128;
-/// @tparam Registers what a thread may have, of 65,536
+/// Warps of a multiprocessor whose threads have so many registers each: of 65,536, given to four
+/// schedulers alike.
+constexpr int resident_warps(int registers) {
+  return 65536 / 32 / registers / 4 * 4;
+}
+/// @tparam Registers what a thread may have
 template <int BlockThreads, class Tile, int Registers>
-inline constexpr int min_compress_blocks =
-    has_few_vectors<Tile>&& BlockThreads* Registers <= 65536 ? 65536 / Registers / BlockThreads : 1;
+inline constexpr int min_compress_blocks = has_few_vectors<Tile>&& BlockThreads <=
+                                                   resident_warps(Registers) * 32
+                                               ? resident_warps(Registers) * 32 / BlockThreads
+                                               : 1;
 template <int Threads, class Tile, int Registers>
 inline constexpr int min_decompress_blocks =
-    !has_few_vectors<Tile> ? 1 : (Threads == 32 ? 32 : 65536 / Registers / Threads);
+    !has_few_vectors<Tile>
+        ? 1
+        : (resident_warps(Registers) * 32 / Threads < 32 ? resident_warps(Registers) * 32 / Threads
+                                                         : 32);
 
 }  // namespace detail
 
@@ -64,6 +74,11 @@ inline constexpr int min_decompress_blocks =
 /// the whole kernel up (docs/tuning.md).
 template <class Format>
 using default_tuning = detail::tuning_of_vectors<Format, 8>;
+
+/// With a fused op, in decompress and, for other than 2-byte elements, in compress: an op needs
+/// registers for each vector, so that four of them and twice the threads are quicker.
+template <class Format>
+using op_tuning = detail::tuning_of_vectors<Format, 4>;
 
 /// For rows that are not 16-byte aligned, where a register holds one value.
 template <class Format>

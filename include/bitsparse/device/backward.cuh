@@ -75,7 +75,7 @@ struct result_pass {
     if constexpr (traits::is_transposed) turned.corner[col * turned.ld + row] = bits;
   }
   __device__ __forceinline__ bits_type rounded(float number) const {
-    return from_float<element>(is_scaled<element> ? number * scale : number);
+    return from_float<element>(scaled<element>(number, scale));
   }
   /// A thread's vector i: to its row, and to the storage where it is to be transposed.
   __device__ __forceinline__ void put_run(thread_group<Threads> group,
@@ -132,17 +132,17 @@ struct backward_pass {
   static constexpr bool has_gradient = is_present<Gradient>;
   static constexpr bool is_transposed =
       result_traits<First>::is_transposed || result_traits<Second>::is_transposed;
-  static constexpr bool keeps_bits =
-      is_identity<Op> && std::is_same_v<typename result_traits<First>::element, element>;
-  static constexpr bool is_plain_copy = keeps_bits && std::is_same_v<First, element>;
+  static constexpr bool keeps_first   = keeps_bits<Format, typename results_of<Op>::first, First>;
+  static constexpr bool keeps_second  = keeps_bits<Format, typename results_of<Op>::second, Second>;
+  static constexpr bool is_plain_copy = is_identity<Op> && std::is_same_v<First, element>;
   using gradient_element = std::conditional_t<has_gradient, Gradient, element>;  // one that exists
   using stored_run       = value_run<element, run_values>;
   using gradient_run     = value_run<gradient_element, run_values>;
   using gradient_window  = tile_window<typename gradient_element::bits_type const>;
   // Words of gradients in flight at a time: what the registers have room for.
-  static constexpr int batch_words     = sizeof(bits_type) == 1 && !is_transposed ? 8
-                                         : has_second                             ? 32
-                                                                                  : 16;
+  static constexpr int batch_words     = sizeof(bits_type) == 1 ? (is_transposed ? 16 : 8)
+                                         : has_second           ? 32
+                                                                : 16;
   static constexpr std::uint32_t batch = has_gradient && gradient_run::num_words < batch_words
                                              ? batch_words / gradient_run::num_words
                                              : 1;
@@ -151,11 +151,21 @@ struct backward_pass {
     typename first_pass::temp_storage first;
     typename second_pass::temp_storage second;
   };
+  static_assert(
+      sizeof(temp_storage) <= 48 * 1024,
+      "bitsparse: the transposed results of a tile take more than 48 KiB of shared memory; "
+      "take smaller tiles or fewer transposed results");
 
+  /// How many of the tile's rows are wanted.
+  __device__ static __forceinline__ std::uint32_t wanted_rows(operands const& with, place at) {
+    std::uint64_t const first_row = with.first_row + std::uint64_t{at.tile_row} * Format::rows;
+    return rows_of_tile<Format>(with.num_rows, first_row, at.valid_rows);
+  }
   /// Has the tile's gradient brought to L2 while its chunk is decoded. Threads: all of the group.
   __device__ static __forceinline__ void prefetch(thread_group<Threads> group,
                                                   operands const& with,
-                                                  place at) {
+                                                  place at,
+                                                  std::uint32_t rows) {
     if constexpr (has_gradient) {
       constexpr std::uint32_t row_bytes =
           Format::cols * sizeof(typename gradient_element::bits_type);
@@ -164,7 +174,7 @@ struct backward_pass {
       for (std::uint32_t q = group.rank(); q < Format::rows * row_lines; q += Threads) {
         std::uint32_t const row = q / row_lines;
         std::uint32_t const col = q % row_lines * (128 / sizeof(*corner));
-        if (row < at.valid_rows && col < at.valid_cols)
+        if (row < rows && col < at.valid_cols)
           asm volatile("prefetch.global.L2 [%0];" ::"l"(corner + row * with.gradient.ld + col));
       }
     }
@@ -174,7 +184,8 @@ struct backward_pass {
   /// whatever the op.
   /// Threads: all of the group. With a transposed result it synchronises the group, twice; the storage
   ///   may overlap what was used before.
-  /// @param scale what the stored values were multiplied with
+  /// @param scale what the stored values were multiplied with; 0 counts as 1
+  /// @param rows how many are wanted
   template <class Tile>
   __device__ static __forceinline__ void store(thread_group<Threads> group,
                                                Tile const& tile,
@@ -182,9 +193,8 @@ struct backward_pass {
                                                float scale,
                                                operands const& to,
                                                place at,
+                                               std::uint32_t rows,
                                                temp_storage& storage) {
-    std::uint64_t const first_row = to.first_row + std::uint64_t{at.tile_row} * Format::rows;
-    std::uint32_t const rows      = rows_of_tile<Format>(to.num_rows, first_row, at.valid_rows);
     if constexpr (is_plain_copy) {
       arrangement::store(
           group,
@@ -204,7 +214,7 @@ struct backward_pass {
                     rows,
                     at.valid_cols};
       }
-      float const factor = is_scaled<element> ? __frcp_rn(scale) : 1.0f;
+      float const factor = is_scaled<element> && scale != 0 ? __frcp_rn(scale) : 1.0f;
       apply_and_store(group, tile, rows, at.valid_cols, factor, gradient, first, second, storage);
     }
   }
@@ -255,26 +265,26 @@ struct backward_pass {
 #pragma unroll
         for (int j = 0; j < run_values; ++j) {
           backward_values const made =
-              Op::apply(is_scaled<element> ? numbers[j] * factor : numbers[j],
-                        has_gradient ? gradients[j] : 0.0f);
-          numbers[j] =
-              is_scaled<typename first_pass::element> ? made.first * first.scale : made.first;
+              Op::apply(scaled<element>(numbers[j], factor), has_gradient ? gradients[j] : 0.0f);
+          numbers[j] = scaled<typename first_pass::element>(made.first, first.scale);
           seconds[j] = made.second;
         }
-        if constexpr (keeps_bits) {
-#pragma unroll
-          for (int w = 0; w < stored_run::num_words; ++w) first_run.words[w] = stored.words[w];
+        if constexpr (keeps_first) {
+          copy_words(stored, first_run);
         } else {
           first_run.from_floats(numbers);
         }
         first.put_run(group, i, interior, first_run, storage.first);
         if constexpr (has_second) {
           typename second_pass::run second_run;
-          if constexpr (is_scaled<typename second_pass::element>) {
+          if constexpr (keeps_second) {
+            copy_words(stored, second_run);
+          } else {
 #pragma unroll
-            for (int j = 0; j < run_values; ++j) seconds[j] *= second.scale;
+            for (int j = 0; j < run_values; ++j)
+              seconds[j] = scaled<typename second_pass::element>(seconds[j], second.scale);
+            second_run.from_floats(seconds);
           }
-          second_run.from_floats(seconds);
           second.put_run(group, i, interior, second_run, storage.second);
         }
       }
@@ -284,6 +294,12 @@ struct backward_pass {
       first.finish(group, storage.first);
       if constexpr (has_second) second.finish(group, storage.second);
     }
+  }
+
+  template <class Run>
+  __device__ static __forceinline__ void copy_words(stored_run const& from, Run& to) {
+#pragma unroll
+    for (int w = 0; w < stored_run::num_words; ++w) to.words[w] = from.words[w];
   }
 
   __device__ static __forceinline__ void load_gradient(thread_group<Threads> group,
@@ -325,13 +341,17 @@ struct backward_pass {
       if constexpr (has_gradient) {
         g = to_float<gradient_element>(gradient.corner[row * gradient.ld + col]);
       }
-      backward_values const made = Op::apply(is_scaled<element> ? stored * factor : stored, g);
-      if constexpr (keeps_bits) {
+      backward_values const made = Op::apply(scaled<element>(stored, factor), g);
+      if constexpr (keeps_first) {
         first.put_value(row, col, tile[i]);
       } else {
         first.put_value(row, col, first.rounded(made.first));
       }
-      if constexpr (has_second) second.put_value(row, col, second.rounded(made.second));
+      if constexpr (keeps_second) {
+        second.put_value(row, col, tile[i]);
+      } else if constexpr (has_second) {
+        second.put_value(row, col, second.rounded(made.second));
+      }
     }
   }
 };

@@ -104,15 +104,17 @@ __global__ void compress_prologue_kernel(prologue_params<Space> const params) {
 }
 
 /// Registers of a thread: 64 (docs/tuning.md), and more where it would spill: for codec compact with
-/// 1-byte elements on sm_100; with an op.
+/// 1-byte elements on sm_100; where an op emits.
 template <class Format, class Codec, class Op, class Source, class Emitted>
 constexpr int compress_registers() {
-  constexpr bool has_op = !forward_pass<Format, 64, Op, Source, Emitted>::is_plain_copy;
+  constexpr bool has_op = !forward_pass<Format, 128, Op, Source, Emitted>::is_plain_copy;
   if (sizeof(typename Format::bits_type) != 1) return is_present<Emitted> ? 72 : 64;
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 890
   if (has_op) return 96;  // 8-bit floats are converted in software
+#elif defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 1000
+  if (has_op) return 72;
 #endif
-  return has_op || std::is_same_v<Codec, codec::compact> ? 72 : 64;
+  return !has_op && std::is_same_v<Codec, codec::compact> ? 72 : 64;
 }
 
 /// A block compresses Tuning::tiles tiles, each by a thread group, and takes room for all of them at
@@ -182,10 +184,14 @@ status launch_compress(compress_operands<Source, Emitted> const& operands,
                        Space const& space,
                        cudaStream_t stream) {
   constexpr bool is_default = std::is_void_v<Tuning>;
-  using of_vectors          = std::conditional_t<is_default, default_tuning<Format>, Tuning>;
-  using of_values           = std::conditional_t<is_default, value_tuning<Format>, Tuning>;
-  using vectors             = typename tile_arrangement<Format, of_vectors::threads>::vectors;
-  using values              = typename tile_arrangement<Format, of_values::threads>::values;
+  // 2-byte elements are as quick either way with sign, and quicker with compact by default.
+  constexpr bool wants_threads = !forward_pass<Format, 128, Op, Source, Emitted>::is_plain_copy &&
+                                 sizeof(typename Format::bits_type) != 2;
+  using quickest   = std::conditional_t<wants_threads, op_tuning<Format>, default_tuning<Format>>;
+  using of_vectors = std::conditional_t<is_default, quickest, Tuning>;
+  using of_values  = std::conditional_t<is_default, value_tuning<Format>, Tuning>;
+  using vectors    = typename tile_arrangement<Format, of_vectors::threads>::vectors;
+  using values     = typename tile_arrangement<Format, of_values::threads>::values;
   if (!space.admits(Format::tile_units * (of_vectors::tiles > of_values::tiles
                                               ? of_vectors::tiles
                                               : of_values::tiles))) {

@@ -42,13 +42,11 @@ static_assert(static_cast<int>(tile_condition::lost) ==
                       static_cast<int>(device_condition::corrupt_tile),
               "bitsparse: a tile's condition is raised as the device condition of the same number");
 
-/// Registers of a thread: 56 (docs/tuning.md), and with an op what it takes without spilling.
+/// Registers of a thread (docs/tuning.md).
 template <class Format, class Op, class First, class Gradient, class Second>
 constexpr int decompress_registers() {
-  using pass = backward_pass<Format, 64, Op, First, Gradient, Second>;
-  if (pass::is_plain_copy) return 56;
-  if (sizeof(typename Format::bits_type) == 1) return pass::is_transposed ? 112 : 96;
-  return is_present<Second> ? 112 : 72;
+  constexpr bool has_op = !backward_pass<Format, 128, Op, First, Gradient, Second>::is_plain_copy;
+  return has_op && sizeof(typename Format::bits_type) == 1 ? 80 : 56;
 }
 
 /// One block per tile.
@@ -81,7 +79,9 @@ __global__ void __launch_bounds__(
 
   auto const at              = params.grid.at(blockIdx.x);
   tile_descriptor descriptor = params.directory[blockIdx.x];
-  pass::prefetch(group, params.operands, at);
+  std::uint32_t const rows   = pass::wanted_rows(params.operands, at);
+  if (rows == 0) return;
+  pass::prefetch(group, params.operands, at, rows);
   located_chunk const chunk = params.space.locate(descriptor);
   if (chunk.condition != device_condition::none) {
     descriptor = tile_descriptor{encoding::lost, 1, 0, 0};  // reads as NaN
@@ -91,8 +91,14 @@ __global__ void __launch_bounds__(
   Tile tile;
   tile_condition const condition = decoder.decode(tile);
   float const scale = is_scaled<typename Format::element> ? params.space.scale() : 1.0f;
-  pass::store(
-      group, tile, condition == tile_condition::good, scale, params.operands, at, storage.pass);
+  pass::store(group,
+              tile,
+              condition == tile_condition::good,
+              scale,
+              params.operands,
+              at,
+              rows,
+              storage.pass);
   if (condition != tile_condition::good && group.rank() == 0) {
     params.space.raise(chunk.condition != device_condition::none
                            ? chunk.condition
@@ -118,11 +124,13 @@ status launch_decompress(tile_descriptor const* directory,
                          bool has_runs,
                          cudaStream_t stream) {
   constexpr bool is_default = std::is_void_v<Tuning>;
-  using of_vectors          = std::conditional_t<is_default, default_tuning<Format>, Tuning>;
-  using of_values           = std::conditional_t<is_default, value_tuning<Format>, Tuning>;
-  using vectors             = typename tile_arrangement<Format, of_vectors::threads>::vectors;
-  using values              = typename tile_arrangement<Format, of_values::threads>::values;
-  auto const tiles          = static_cast<std::uint32_t>(num_tiles<Format>(rows, cols));
+  constexpr bool has_op = !backward_pass<Format, 128, Op, First, Gradient, Second>::is_plain_copy;
+  using quickest        = std::conditional_t<has_op, op_tuning<Format>, default_tuning<Format>>;
+  using of_vectors      = std::conditional_t<is_default, quickest, Tuning>;
+  using of_values       = std::conditional_t<is_default, value_tuning<Format>, Tuning>;
+  using vectors         = typename tile_arrangement<Format, of_vectors::threads>::vectors;
+  using values          = typename tile_arrangement<Format, of_values::threads>::values;
+  auto const tiles      = static_cast<std::uint32_t>(num_tiles<Format>(rows, cols));
   if (tiles == 0) return {};
   std::uint64_t const tile_cols = ceil_div<std::uint64_t>(cols, Format::cols);
   decompress_params<Format, Space, decompress_operands<First, Gradient, Second>> const params{
@@ -151,8 +159,8 @@ status launch_decompress(tile_descriptor const* directory,
 /// Errors: invalid_argument, unsupported or cuda_error before anything is written. A tile that is
 ///   lost or corrupt is NaN in every result, whatever the op, and raises the state's condition for it.
 /// Guarantee: the results equal, bit for bit, what a kernel computes that applies the op to the dense
-///   matrix. Nothing is read outside directory, state, payload and gradient, or written outside the
-///   results' values.
+///   matrix. Nothing is read outside directory, state, payload, gradient and factors, or written
+///   outside the results' values.
 /// Traffic: 8 bytes per tile, the chunks once; the gradient once; each result once.
 /// @tparam Op see op.cuh
 /// @tparam Tuning a tile_tuning, or void for the default

@@ -26,6 +26,13 @@ __device__ __forceinline__ float factor_at(float const* factor) {
   return factor == nullptr ? 1.0f : *factor;
 }
 
+/// A number times a factor, if numbers of the element are scaled. The product is rounded by itself, so
+/// that it does not become part of what an op does.
+template <class Element>
+__device__ __forceinline__ float scaled(float number, float factor) {
+  return is_scaled<Element> ? __fmul_rn(number, factor) : number;
+}
+
 /// How many of a tile's rows are valid, given a number of rows in device memory.
 template <class Format>
 __device__ __forceinline__ std::uint32_t rows_of_tile(std::uint32_t const* num_rows,
@@ -49,6 +56,7 @@ struct forward_pass {
   using place                         = typename tile_grid<Format>::tile;
   static constexpr bool emits         = is_present<Emitted>;
   static constexpr bool keeps_bits    = is_identity<Op> && std::is_same_v<Source, element>;
+  static constexpr bool emits_bits    = is_identity<Op> && std::is_same_v<Source, Emitted>;
   static constexpr bool is_plain_copy = keeps_bits && !emits;
   static constexpr int run_values     = vector_values<bits_type>;
   using emitted_element = std::conditional_t<emits, Emitted, element>;  // one that exists
@@ -56,8 +64,7 @@ struct forward_pass {
   using stored_run      = value_run<element, run_values>;
   using emitted_run     = value_run<emitted_element, run_values>;
   // Sources in flight at a time: what the registers have room for.
-  static constexpr std::uint32_t batch =
-      (sizeof(bits_type) == 1 && source_run::num_words > 4 ? 16 : 32) / source_run::num_words;
+  static constexpr std::uint32_t batch = 32 / source_run::num_words;
 
   /// A tile as compress_kernel holds it, 0 outside the valid rows and columns.
   /// Threads: all of the group; no synchronisation.
@@ -158,11 +165,15 @@ struct forward_pass {
       if constexpr (keeps_bits) {
         tile[i] = bits;
       } else {
-        tile[i] = from_float<element>(is_scaled<element> ? made.stored * scale : made.stored);
+        tile[i] = from_float<element>(scaled<element>(made.stored, scale));
       }
       if constexpr (emits) {
-        emitted.corner[row * emitted.ld + col] = from_float<emitted_element>(
-            is_scaled<emitted_element> ? made.emitted * emitted_scale : made.emitted);
+        auto& to = emitted.corner[row * emitted.ld + col];
+        if constexpr (emits_bits) {
+          to = bits;
+        } else {
+          to = from_float<emitted_element>(scaled<emitted_element>(made.emitted, emitted_scale));
+        }
       }
     }
   }
@@ -198,8 +209,8 @@ struct forward_pass {
 #pragma unroll
       for (int j = 0; j < run_values; ++j) {
         forward_values const made = Op::apply(numbers[j]);
-        numbers[j]                = is_scaled<element> ? made.stored * scale : made.stored;
-        seconds[j] = is_scaled<emitted_element> ? made.emitted * emitted_scale : made.emitted;
+        numbers[j]                = scaled<element>(made.stored, scale);
+        seconds[j]                = scaled<emitted_element>(made.emitted, emitted_scale);
       }
       if constexpr (keeps_bits) {
 #pragma unroll
@@ -207,7 +218,12 @@ struct forward_pass {
       } else {
         stored.from_floats(numbers);
       }
-      if constexpr (emits) emitted.from_floats(seconds);
+      if constexpr (emits_bits) {
+#pragma unroll
+        for (int w = 0; w < emitted_run::num_words; ++w) emitted.words[w] = source.words[w];
+      } else if constexpr (emits) {
+        emitted.from_floats(seconds);
+      }
     }
   }
 

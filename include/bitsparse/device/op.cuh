@@ -7,7 +7,8 @@
 /// tensor's element and, if it is given a matrix for it, `emitted` to that one's. decompress reads
 /// the stored value s and, if the op wants one, a gradient g, calls apply(s, g), and rounds `first`
 /// and `second` to their matrices' elements. Each result is rounded once, to the nearest, ties to
-/// even; 8-bit floats are scaled and saturate (see compress_operands).
+/// even; 8-bit floats are scaled, which is a rounded multiplication of its own on either side of the op,
+/// and saturate (see compress_operands).
 ///
 /// One's own op is a struct like those below:
 ///
@@ -43,8 +44,8 @@ struct backward_values {
   float second;  // of ops with num_results 2
 };
 
-/// Stores and restores the values as they are, bit for bit; the default. Where the elements differ it
-/// converts.
+/// Stores, emits and restores the values as they are, bit for bit, also as a part of both<>; the
+/// default. Where the elements differ it converts.
 struct identity {
   static constexpr bool uses_gradient = false;
   static constexpr int num_results    = 1;
@@ -180,6 +181,20 @@ namespace detail {
 
 template <class Op>
 inline constexpr bool is_identity = std::is_same_v<Op, identity>;
+
+/// The op that makes each of a backward op's results, as far as that is known.
+template <class Op>
+struct results_of {
+  using first  = Op;
+  using second = void;
+};
+#if defined(__CUDACC__)
+template <class First, class Second>
+struct results_of<both<First, Second>> {
+  using first  = First;
+  using second = Second;
+};
+#endif
 
 }  // namespace detail
 }  // namespace v0

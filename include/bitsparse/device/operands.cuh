@@ -75,10 +75,14 @@ struct result_traits<both_ways<Element>> {
 };
 template <>
 struct result_traits<none> {
+  using element = void;
   struct view {};
   static constexpr bool is_row_major  = false;
   static constexpr bool is_transposed = false;
 };
+
+template <class Result>
+using element_of_result = typename result_traits<Result>::element;
 
 template <class Element>
 struct source_traits {
@@ -100,10 +104,11 @@ inline constexpr bool is_present = !std::is_same_v<T, none>;
 /// Alignment: each matrix to its element; where a run of 16 bytes of stored values meets 16-byte (or,
 ///   if it is shorter, its own size) aligned addresses in all of them, the faster path is taken.
 /// Aliasing: emitted may be the source itself (same data, leading dimension and element size); else
-///   they do not overlap.
+///   the memory from the first value of one to its last and that of the other do not overlap.
 /// Units: scale and emitted_scale are factors in device memory, read when the operation runs, for
 ///   8-bit floats: what is stored is round(value * *scale), saturating. Null is 1. The tensor keeps
-///   a copy of *scale: decompress divides by that one, whatever has become of *scale meanwhile.
+///   a copy of *scale, a normal number: decompress multiplies by the rounded reciprocal of that one,
+///   whatever has become of *scale meanwhile.
 ///   num_rows, in device memory, is the number of valid rows: rows from there on are stored as 0,
 ///   and neither read nor emitted. Null, or a larger number, is all of them.
 /// @tparam Source the source's element; the Op makes the tensor's of it
@@ -124,10 +129,10 @@ struct compress_operands {
 ///   multiple of Format::rows, and so is the number of rows unless they end with the tensor.
 /// Alignment: as compress_operands; transposed results 16 bytes.
 /// Aliasing: a row-major result may be the gradient itself (same data, leading dimension and element
-///   size); else no two operands overlap.
+///   size); else no two operands overlap, from their first values to their last.
 /// Units: first_scale and second_scale are factors in device memory, for results of 8-bit floats:
-///   what is written is round(value * *scale), saturating. Null is 1. With the op identity and the
-///   tensor's own element the stored bits are written as they are.
+///   what is written is round(value * *scale), saturating. Null is 1. A result of the op identity and
+///   of the tensor's own element has the stored bits as they are, and takes no scale.
 ///   num_rows, in device memory, is the number of valid rows, counted from the tensor's first:
 ///   nothing is read or written for rows from there on. Null, or a larger number, is all of them.
 /// @tparam First, Second element of the Op's results, row-major; or transposed<element>,
@@ -155,6 +160,8 @@ struct memory_span {
   void const* data          = nullptr;
   std::uint64_t bytes       = 0;
   std::uint64_t pitch_bytes = 0;
+  bool is_transposed        = false;
+  bool is_written           = false;
 };
 
 template <class Element>
@@ -166,7 +173,8 @@ inline bool overlap(memory_span const& a, memory_span const& b) {
 }
 /// Whether b is a itself, value for value.
 inline bool is_same(memory_span const& a, memory_span const& b) {
-  return a.data == b.data && a.bytes == b.bytes && a.pitch_bytes == b.pitch_bytes;
+  return a.data == b.data && a.bytes == b.bytes && a.pitch_bytes == b.pitch_bytes &&
+         !a.is_transposed && !b.is_transposed;
 }
 
 /// Whether runs of so many values, at multiples of so many columns, are aligned to their access.
@@ -208,14 +216,29 @@ struct operand_spans {
         status const added =
             add<element>(traits::row_major(view), rows, cols, run_values, wrong_shape);
         if (!added.ok()) return added;
+        spans[count - 1].is_written = true;
       }
       if constexpr (traits::is_transposed) {
-        return add<element>(traits::turned(view),
-                            cols,
-                            rows,
-                            unit_bytes / sizeof(typename element::bits_type),
-                            wrong_shape);
+        status const added = add<element>(traits::turned(view),
+                                          cols,
+                                          rows,
+                                          unit_bytes / sizeof(typename element::bits_type),
+                                          wrong_shape);
+        if (!added.ok()) return added;
+        spans[count - 1].is_transposed = true;
+        spans[count - 1].is_written    = true;
       }
+    }
+    return {};
+  }
+  /// Checks a pointer to a factor or a number of rows: null, or aligned and apart from all results.
+  status check_scalar(void const* pointer) const {
+    constexpr auto invalid = status_code::invalid_argument;
+    if (!is_aligned(pointer, sizeof(float)))
+      return {invalid, "scale or number of rows: the pointer is not aligned to 4 bytes"};
+    for (int a = 0; a < count && pointer != nullptr; ++a) {
+      if (spans[a].is_written && overlaps(spans[a].data, spans[a].bytes, pointer, sizeof(float)))
+        return {invalid, "scale or number of rows: it lies in a matrix that is written"};
     }
     return {};
   }
@@ -251,7 +274,7 @@ inline constexpr bool takes_scale<both_ways<Element>> = takes_scale<Element>;
 inline constexpr char const* scale_text =
     "scale: only 8-bit floats are scaled; pass null for the other elements";
 inline constexpr char const* no_scale_text =
-    "scale: the op identity moves the bits of the tensor's own element as they are; pass null";
+    "scale: the op identity moves bits of the same element as they are; pass null";
 inline constexpr char const* tensor_overlap_text =
     "dense matrix: it overlaps the compressed tensor's memory";
 inline constexpr char const* target_shape_text =
@@ -260,13 +283,19 @@ inline constexpr char const* operands_overlap_text =
     "dense operands: two of them overlap; only a row-major result may be the same matrix as the "
     "source or the gradient";
 
+/// Whether an op's result is the stored bits as they are.
+template <class Format, class Op, class Result>
+inline constexpr bool keeps_bits =
+    is_identity<Op>&& std::is_same_v<element_of_result<Result>, typename Format::element>;
+
 /// Checks the dense operands of compress against a tensor of rows x cols.
 template <class Format, class Op, class Source, class Emitted>
 status check_dense(compress_operands<Source, Emitted> const& operands,
                    std::uint64_t rows,
                    std::uint64_t cols,
                    operand_spans& spans) {
-  static_assert(is_element<Source>, "bitsparse: Source is one of the five elements");
+  static_assert(is_element<Source> && (is_element<Emitted> || !is_present<Emitted>),
+                "bitsparse: Source is one of the five elements, Emitted one of them or none");
   constexpr auto invalid      = status_code::invalid_argument;
   constexpr std::uint32_t run = 16 / sizeof(typename Format::bits_type);
   if (status const s = spans.add(operands.source, rows, cols, run, target_shape_text); !s.ok())
@@ -284,9 +313,17 @@ status check_dense(compress_operands<Source, Emitted> const& operands,
       (operands.emitted_scale != nullptr && !takes_scale<Emitted>)) {
     return {invalid, scale_text};
   }
-  constexpr bool keeps_bits =
-      std::is_same_v<Op, identity> && std::is_same_v<Source, typename Format::element>;
-  if (keeps_bits && operands.scale != nullptr) return {invalid, no_scale_text};
+  constexpr bool stores_bits = is_identity<Op> && std::is_same_v<Source, typename Format::element>;
+  constexpr bool emits_bits  = is_identity<Op> && std::is_same_v<Source, Emitted>;
+  if ((stores_bits && operands.scale != nullptr) ||
+      (emits_bits && operands.emitted_scale != nullptr)) {
+    return {invalid, no_scale_text};
+  }
+  for (void const* pointer : {static_cast<void const*>(operands.scale),
+                              static_cast<void const*>(operands.emitted_scale),
+                              static_cast<void const*>(operands.num_rows)}) {
+    if (status const s = spans.check_scalar(pointer); !s.ok()) return s;
+  }
   return {};
 }
 
@@ -357,9 +394,17 @@ status check_dense(decompress_operands<First, Gradient, Second> const& operands,
       (operands.second_scale != nullptr && !takes_scale<Second>)) {
     return {invalid, scale_text};
   }
-  constexpr bool keeps_bits = std::is_same_v<Op, identity> &&
-                              std::is_same_v<typename traits::element, typename Format::element>;
-  if (keeps_bits && operands.first_scale != nullptr) return {invalid, no_scale_text};
+  if ((keeps_bits<Format, typename results_of<Op>::first, First> &&
+       operands.first_scale != nullptr) ||
+      (keeps_bits<Format, typename results_of<Op>::second, Second> &&
+       operands.second_scale != nullptr)) {
+    return {invalid, no_scale_text};
+  }
+  for (void const* pointer : {static_cast<void const*>(operands.first_scale),
+                              static_cast<void const*>(operands.second_scale),
+                              static_cast<void const*>(operands.num_rows)}) {
+    if (status const s = spans.check_scalar(pointer); !s.ok()) return s;
+  }
   return {};
 }
 

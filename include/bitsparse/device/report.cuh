@@ -111,7 +111,7 @@ bool read_report(report_slot<Report> const* slot, Report& content) {
   return end != 0 && counter(slot->begin) == end && counter(slot->end) == end;
 }
 
-/// Forgets the conditions and the need of a tensor; its values stay.
+/// Forgets the conditions and the need of a tensor; its values, and their scale, stay.
 /// Stream: asynchronous on `stream`; does not synchronise or allocate; capturable.
 /// Errors: invalid_argument, cuda_error.
 template <class Format>
@@ -119,11 +119,10 @@ status clear(device_tensor_view<Format> tensor, cudaStream_t stream) {
   if (tensor.state == nullptr)
     return {status_code::invalid_argument, "compressed tensor: the state is null"};
   constexpr std::size_t first = offsetof(tensor_state, needed_units);
-  return detail::from_cuda(cudaMemsetAsync(reinterpret_cast<std::byte*>(tensor.state) + first,
-                                           0,
-                                           sizeof(tensor_state) - first,
-                                           stream),
-                           "clear: the state could not be set");
+  constexpr std::size_t bytes = offsetof(tensor_state, scale) - first;
+  return detail::from_cuda(
+      cudaMemsetAsync(reinterpret_cast<std::byte*>(tensor.state) + first, 0, bytes, stream),
+      "clear: the state could not be set");
 }
 
 }  // namespace v0

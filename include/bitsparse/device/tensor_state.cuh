@@ -36,7 +36,7 @@ struct alignas(64) tensor_state {
   unsigned long long needed_units;  // the largest capacity that a compress lacked; 0 if none did
   std::uint32_t conditions;         // device_condition bits
   float skip_step;  // 1 once a condition is raised, else 0: like a gradient scaler's found_inf
-  float scale;      // what the stored values were multiplied with; of 8-bit floats
+  float scale;      // what the stored values were multiplied with, of 8-bit floats; 0 counts as 1
 };
 
 static_assert(std::is_trivially_copyable_v<tensor_state> && sizeof(tensor_state) == 64);

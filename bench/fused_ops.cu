@@ -184,8 +184,10 @@ void run_forward(benchmark::State& state, subject_of<Element>& subject) {
     operands.source = subject.source(i);
     if constexpr (bs::detail::is_present<Emitted>)
       operands.emitted = subject.template matrix<Emitted>(subject.result.template as<void>());
-    if constexpr (Element::value_bits == 8)
-      operands.scale = operands.emitted_scale = subject.scale.template as<float>();
+    if constexpr (Element::value_bits == 8) {
+      operands.scale = subject.scale.template as<float>();
+      if (emitted_bytes != 0) operands.emitted_scale = operands.scale;
+    }
     require(bs::compress<Codec, Op>(operands, subject.tensors[i], nullptr));
   };
   for (int i = 0; i < count; ++i) work(i);

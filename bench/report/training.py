@@ -44,7 +44,7 @@ def setting(run):
     zeros = 1 - sum(run["density_by_layer"]) / len(run["density_by_layer"])
     activation = {"relu2": "ReLU²", "relu": "ReLU"}[run["activation"]]
     return (f"{run['preset']}, {run['element']}, {activation}, {100 * zeros:.0f} % zeros: {run['layers']} layers, {run['width']} -> "
-            f"{run['hidden']}, {run['tokens']:,} tokens")
+            f"{run['hidden']}, {run['tokens']:,} tokens" + (f" in {run['ranges']} ranges, {run['rounds']} rounds" if "ranges" in run else ""))
 
 
 def time_of(mode):
@@ -63,7 +63,8 @@ def lines_of(run):
         ratio = time_of(mode)["ratio_to_dense"]
         peak = mode["peak_bytes"]["total"]
         extra = mode["measured_extra_ms"]
-        yield [f"`{mode['mode']}`", both_times(mode), f"{ratio['mean']:.4f} ± {ratio['interval95']:.4f}", f"{peak / MIB:,.0f}",
+        other_bits = "" if mode.get("gradients_equal_dense", True) else " (*)"
+        yield [f"`{mode['mode']}`{other_bits}", both_times(mode), f"{ratio['mean']:.4f} ± {ratio['interval95']:.4f}", f"{peak / MIB:,.0f}",
                f"{peak / dense['peak_bytes']['total']:.2f}", f"{mode['activation_bytes_per_token']:,.0f}",
                f"{mode['max_tokens']:,.0f}", f"{mode['predicted_extra_ms']:+.2f}", f"{extra['mean']:+.2f} ± {extra['interval95']:.2f}"]
 
@@ -101,7 +102,7 @@ def pytorch_table(content):
                 lines.append([what, f"`{mode['mode']}`", f"{mode['ms']:.1f} ({mode['ms_low']:.1f} to {mode['ms_high']:.1f})",
                               f"{mode['ms'] / dense['ms']:.3f}", f"{mode['peak_mib']:,.0f}", "yes" if mode["equals_dense"] else "no"])
                 what = ""
-    return table(["", "mode", "ms per step (10 to 90 %)", "of dense's time", "peak MiB", "gradients are dense's, bit for bit"], lines)
+    return table(["", "mode", "ms per step (10 to 90 %)", "of dense's time", "peak MiB", "input gradient is dense's, bit for bit"], lines)
 
 
 def ops_table(content):

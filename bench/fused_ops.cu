@@ -9,10 +9,9 @@
 /// gradient over the incoming one and, for both ops, the activation into another matrix.
 /// Counters: fraction, the bytes of all dense operands and, for the compressed ones, the ideal bits of
 /// the encodings chosen, over the copy rate and the time; copy_GBps; ratio.
-#include <cmath>
 #include <cstdint>
-#include <memory>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include <benchmark/benchmark.h>
@@ -139,8 +138,6 @@ class subject_of {
  private:
   std::vector<bench::device_memory> memory_;
 };
-
-enum class direction { forward, backward };
 
 /// Times work(i) and sets the counters. @param dense_bytes of all dense operands of one call
 template <class Element, class Work>

@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <vector>
 
 #include <bench/ffn_training/storage.hpp>
@@ -159,6 +160,36 @@ std::uint64_t planned_layer_slabs(ffn_shape const& shape, codec_choice codec, do
          : codec == codec_choice::sign
              ? planned_layer_slabs<Format, bs::codec::sign>(shape, density)
              : planned_layer_slabs<Format, bs::codec::compact>(shape, density);
+}
+
+/// A storage of arena tensors for the shape's activation and the codec.
+/// @tparam Storage <Codec, forward op, backward op>
+template <template <class, class, class> class Storage, class Codec, class Network>
+std::unique_ptr<compressed_storage> make_arena_storage(Network& of,
+                                                       int num_layers,
+                                                       std::uint64_t num_slabs,
+                                                       device_allocations& memory) {
+  if (of.shape().act == activation::relu_squared) {
+    return std::make_unique<Storage<Codec, bs::relu_squared, bs::square_and_gradient>>(
+        of, num_layers, num_slabs, memory);
+  }
+  return std::make_unique<Storage<Codec, bs::relu, bs::value_and_relu_gradient>>(
+      of, num_layers, num_slabs, memory);
+}
+template <template <class, class, class> class Storage, class Network>
+std::unique_ptr<compressed_storage> make_arena_storage(Network& of,
+                                                       codec_choice codec,
+                                                       int num_layers,
+                                                       std::uint64_t num_slabs,
+                                                       device_allocations& memory) {
+  switch (codec) {
+    case codec_choice::fast:
+      return make_arena_storage<Storage, bs::codec::fast>(of, num_layers, num_slabs, memory);
+    case codec_choice::sign:
+      return make_arena_storage<Storage, bs::codec::sign>(of, num_layers, num_slabs, memory);
+    default:
+      return make_arena_storage<Storage, bs::codec::compact>(of, num_layers, num_slabs, memory);
+  }
 }
 
 }  // namespace ffn

@@ -51,19 +51,6 @@ class bf16_arena_storage : public arena_storage<format> {
   network& network_;
 };
 
-template <class Codec>
-std::unique_ptr<compressed_storage> make(network& of,
-                                         int num_layers,
-                                         std::uint64_t num_slabs,
-                                         device_allocations& memory) {
-  if (of.shape().act == activation::relu_squared) {
-    return std::make_unique<bf16_arena_storage<Codec, bs::relu_squared, bs::square_and_gradient>>(
-        of, num_layers, num_slabs, memory);
-  }
-  return std::make_unique<bf16_arena_storage<Codec, bs::relu, bs::value_and_relu_gradient>>(
-      of, num_layers, num_slabs, memory);
-}
-
 }  // namespace
 
 std::uint64_t planned_slabs(ffn_shape const& shape,
@@ -83,9 +70,7 @@ std::unique_ptr<compressed_storage> make_compressed_storage(network& of,
                                                             int num_layers,
                                                             std::uint64_t num_slabs,
                                                             device_allocations& memory) {
-  if (codec == codec_choice::fast) return make<bs::codec::fast>(of, num_layers, num_slabs, memory);
-  if (codec == codec_choice::sign) return make<bs::codec::sign>(of, num_layers, num_slabs, memory);
-  return make<bs::codec::compact>(of, num_layers, num_slabs, memory);
+  return make_arena_storage<bf16_arena_storage>(of, codec, num_layers, num_slabs, memory);
 }
 
 }  // namespace ffn

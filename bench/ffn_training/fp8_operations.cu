@@ -96,17 +96,8 @@ __global__ void __launch_bounds__(tile_threads, 4) quantize_kernel(quantize_para
 __global__ void kept_e4m3_kernel(std::uint32_t const* words,
                                  std::uint64_t count,
                                  unsigned long long* kept) {
-  std::uint64_t const stride = std::uint64_t{gridDim.x} * blockDim.x;
-  unsigned long long mine    = 0;
-  for (std::uint64_t i = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count;
-       i += stride) {
-    mine += __popc(__vcmpne4(words[i], 0)) / 8;
-  }
-#pragma unroll
-  for (int distance = 16; distance > 0; distance /= 2) {
-    mine += __shfl_xor_sync(0xffffffffu, mine, distance);
-  }
-  if (threadIdx.x % 32 == 0 && mine != 0) atomicAdd(kept, mine);
+  add_up(
+      count, [=](std::uint64_t i) { return __popc(__vcmpne4(words[i], 0)) / 8; }, kept);
 }
 
 }  // namespace

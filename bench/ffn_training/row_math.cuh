@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: 2026 the bitsparse authors
 /// @file
-/// What kernels over rows share: eight bf16 values at a time, and sums in a fixed order.
+/// What kernels over rows share: eight bf16 values at a time, and sums.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -33,6 +33,23 @@ __device__ __forceinline__ uint4 pack(eight const& x) {
           pack_pair(x.v[2], x.v[3]),
           pack_pair(x.v[4], x.v[5]),
           pack_pair(x.v[6], x.v[7])};
+}
+
+/// Adds term(i) of all i < count to *sum: integers, so that their order does not matter. Threads: all
+/// of a grid of whole warps.
+template <class Term>
+__device__ __forceinline__ void add_up(std::uint64_t count, Term term, unsigned long long* sum) {
+  std::uint64_t const stride = std::uint64_t{gridDim.x} * blockDim.x;
+  unsigned long long mine    = 0;
+  for (std::uint64_t i = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count;
+       i += stride) {
+    mine += static_cast<unsigned long long>(term(i));
+  }
+#pragma unroll
+  for (int distance = 16; distance > 0; distance /= 2) {
+    mine += __shfl_xor_sync(0xffffffffu, mine, distance);
+  }
+  if (threadIdx.x % 32 == 0 && mine != 0) atomicAdd(sum, mine);
 }
 
 /// The sum of all threads' values, in a fixed order. Threads: all of the block; a multiple of 32,

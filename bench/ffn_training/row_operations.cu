@@ -126,50 +126,26 @@ __global__ void fill_normal_kernel(
   }
 }
 
-/// Sums of integers: their order does not matter.
-__device__ void add_to(unsigned long long* sum, unsigned long long mine) {
-#pragma unroll
-  for (int distance = 16; distance > 0; distance /= 2) {
-    mine += __shfl_xor_sync(0xffffffffu, mine, distance);
-  }
-  if (threadIdx.x % 32 == 0 && mine != 0) atomicAdd(sum, mine);
-}
-
 __global__ void checksum_kernel(std::uint32_t const* words,
                                 std::uint64_t count,
                                 unsigned long long* sum) {
-  std::uint64_t const stride = std::uint64_t{gridDim.x} * blockDim.x;
-  unsigned long long mine    = 0;
-  for (std::uint64_t i = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count;
-       i += stride) {
-    mine += mixed(i << 32 ^ words[i]);
-  }
-  add_to(sum, mine);
+  add_up(
+      count, [=](std::uint64_t i) { return mixed(i << 32 ^ words[i]); }, sum);
 }
 
 __global__ void differences_kernel(std::uint32_t const* a,
                                    std::uint32_t const* b,
                                    std::uint64_t count,
                                    unsigned long long* differences) {
-  std::uint64_t const stride = std::uint64_t{gridDim.x} * blockDim.x;
-  unsigned long long mine    = 0;
-  for (std::uint64_t i = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count;
-       i += stride) {
-    mine += a[i] != b[i];
-  }
-  add_to(differences, mine);
+  add_up(
+      count, [=](std::uint64_t i) { return a[i] != b[i]; }, differences);
 }
 
 __global__ void kept_kernel(std::uint16_t const* values,
                             std::uint64_t count,
                             unsigned long long* kept) {
-  std::uint64_t const stride = std::uint64_t{gridDim.x} * blockDim.x;
-  unsigned long long mine    = 0;
-  for (std::uint64_t i = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count;
-       i += stride) {
-    mine += values[i] != 0;
-  }
-  add_to(kept, mine);
+  add_up(
+      count, [=](std::uint64_t i) { return values[i] != 0; }, kept);
 }
 
 // -------------------------------------------------------------------------------------------------

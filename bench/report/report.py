@@ -16,6 +16,8 @@ import pathlib
 import re
 import sys
 
+from pages import fill, pyplot, table
+
 ELEMENTS = ("bf16", "fp16", "fp32", "e4m3", "e5m2")
 BITS = {"bf16": 16, "fp16": 16, "fp32": 32, "e4m3": 8, "e5m2": 8}
 SLOWER = 0.03  # of the old time; the rows' own spread is below it
@@ -53,11 +55,6 @@ def compare(new, old):
 
 def number(row, key, digits=3):
     return f"{row[key]:.{digits}f}" if row is not None and key in row else "-"
-
-
-def table(header, lines):
-    return "\n".join(["| " + " | ".join(header) + " |", "|" + "---|" * len(header)] +
-                     ["| " + " | ".join(line) + " |" for line in lines])
 
 
 class Run:
@@ -137,13 +134,6 @@ class Run:
         return made
 
 
-def fill(text, tables):
-    for name, content in tables.items():
-        pattern = re.compile(rf"(<!-- table {name} -->\n).*?(<!-- end -->)", re.S)
-        text = pattern.sub(lambda m: m.group(1) + content + "\n" + m.group(2), text)
-    return text
-
-
 def entropy(p):
     return 0 if p in (0, 1) else -p * math.log2(p) - (1 - p) * math.log2(1 - p)
 
@@ -186,17 +176,13 @@ def draw_ratio(run, zeros, figure):
 
 
 def draw(run, folder):
-    try:
-        import matplotlib
-    except ImportError:
-        print("report.py: matplotlib is not installed; no figures drawn", file=sys.stderr)
+    plots = pyplot("report.py")
+    if plots is None:
         return
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
     folder.mkdir(parents=True, exist_ok=True)
     zeros = [z for z in run.zeros() if float(z) > 0]
     for name, size, draw_into in (("fraction", (11, 4.2), draw_fraction), ("ratio", (6, 4.2), draw_ratio)):
-        figure = pyplot.figure(figsize=size)
+        figure = plots.figure(figsize=size)
         draw_into(run, zeros, figure)
         figure.tight_layout()
         figure.savefig(folder / f"{name}.png", dpi=120)

@@ -16,12 +16,9 @@ import pathlib
 import re
 import sys
 
+from pages import fill, pyplot, table
+
 MIB = 1 << 20
-
-
-def table(header, lines):
-    return "\n".join(["| " + " | ".join(header) + " |", "|" + "---|" * len(header)] +
-                     ["| " + " | ".join(line) + " |" for line in lines])
 
 
 def rounded(content):
@@ -44,7 +41,7 @@ def setting(run):
     zeros = 1 - sum(run["density_by_layer"]) / len(run["density_by_layer"])
     activation = {"relu2": "ReLU²", "relu": "ReLU"}[run["activation"]]
     return (f"{run['preset']}, {run['element']}, {activation}, {100 * zeros:.0f} % zeros: {run['layers']} layers, {run['width']} -> "
-            f"{run['hidden']}, {run['tokens']:,} tokens" + (f" in {run['ranges']} ranges, {run['rounds']} rounds" if "ranges" in run else ""))
+            f"{run['hidden']}, {run['tokens']:,} tokens" + (f" in {run['ranges']} range{'s' if run['ranges'] != 1 else ''}, {run['rounds']} rounds" if "ranges" in run else ""))
 
 
 def time_of(mode):
@@ -123,13 +120,6 @@ def ops_table(content):
     return table(header, lines)
 
 
-def fill(text, tables):
-    for name, content in tables.items():
-        pattern = re.compile(rf"(<!-- table {name} -->\n).*?(<!-- end -->)", re.S)
-        text = pattern.sub(lambda m: m.group(1) + content + "\n" + m.group(2), text)
-    return text
-
-
 def draw_layers(run, axis):
     """One point per codec and number of compressed layers: memory against time."""
     by_codec = {}
@@ -158,24 +148,20 @@ def draw_density(run, axis):
 
 
 def draw(runs, folder):
-    try:
-        import matplotlib
-    except ImportError:
-        print("training.py: matplotlib is not installed; no figures drawn", file=sys.stderr)
+    plots = pyplot("training.py")
+    if plots is None:
         return
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
     folder.mkdir(parents=True, exist_ok=True)
     layers = [run for run in runs if "modes" in run and any(":" in mode["mode"] for mode in run["modes"])]
     trained = [run for run in runs if "runs" in run]
     if layers:
-        figure, axes = pyplot.subplots(1, len(layers), figsize=(6 * len(layers), 4.2), squeeze=False)
+        figure, axes = plots.subplots(1, len(layers), figsize=(6 * len(layers), 4.2), squeeze=False)
         for run, axis in zip(layers, axes[0]):
             draw_layers(run, axis)
         figure.tight_layout()
         figure.savefig(folder / "training_memory.png", dpi=120)
     if trained:
-        figure, axis = pyplot.subplots(figsize=(6, 4.2))
+        figure, axis = plots.subplots(figsize=(6, 4.2))
         draw_density(trained[0], axis)
         figure.tight_layout()
         figure.savefig(folder / "training_density.png", dpi=120)

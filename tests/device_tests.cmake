@@ -1,6 +1,9 @@
 # Tests of the device half. They compile everywhere; those labelled gpu need a device to run.
 bitsparse_add_test(host detail/tile_grid_test.cpp)
 bitsparse_add_test(gpu warp/warp_test.cu)
+bitsparse_add_test(gpu warp/warp_copier_test.cu)
+bitsparse_add_test(gpu warp/warp_copier_sm80_test.cu)
+set_target_properties(warp_warp_copier_sm80_test PROPERTIES CUDA_ARCHITECTURES 80-virtual)
 bitsparse_add_test(gpu device/round_trip_bf16_test.cu)
 bitsparse_add_test(gpu device/round_trip_fp16_test.cu)
 bitsparse_add_test(gpu device/round_trip_fp32_test.cu)
@@ -20,6 +23,7 @@ bitsparse_add_test(gpu arena/arena_stress_test.cu)
 bitsparse_add_test(gpu arena/arena_stream_test.cu)
 bitsparse_add_test(gpu arena/arena_pipeline_test.cu)
 bitsparse_add_test(gpu arena/arena_op_test.cu)
+bitsparse_add_test(gpu arena/offload_test.cu)
 
 bitsparse_add_executable(device_example examples/device_example.cu)
 add_test(NAME device_example COMMAND device_example)

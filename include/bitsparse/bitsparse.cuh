@@ -30,6 +30,8 @@
 #include <bitsparse/arena/arena.cuh>
 #include <bitsparse/arena/codec_choice.hpp>
 #include <bitsparse/arena/compressed_tensor.cuh>
+#include <bitsparse/arena/offload.cuh>
+#include <bitsparse/arena/offloader.cuh>
 #include <bitsparse/arena/operations.cuh>
 #include <bitsparse/arena/planner.hpp>
 #include <bitsparse/arena/statistics.cuh>

@@ -5,6 +5,7 @@
 #include <memory>
 #include <set>
 
+#include <bitsparse/arena/offload.cuh>
 #include <tests/support/arena_fixture.cuh>
 #include <tests/support/catch.hpp>
 #include <tests/support/values.hpp>
@@ -59,7 +60,9 @@ TEST_CASE("arena: 10,000 random operations on four streams keep every slab's acc
   constexpr int num_tensors = 12;
   // So few that device slabs run out; so many that all are taken ahead; and between the two.
   std::uint32_t const num_device_slabs = GENERATE(num_tensors * 3, 1400, 1160);
-  guarded_arena arena{num_device_slabs, num_tensors * 6, slab_bytes};
+  // A mover's block holds two slabs while it moves one.
+  constexpr std::uint32_t moving = 4 * bs::default_mover_blocks;
+  guarded_arena arena{num_device_slabs, num_tensors * 6 + moving, slab_bytes};
   device_array<unsigned long long> mismatches(1);
   cudaStream_t streams[4];
   for (auto& stream : streams)
@@ -71,7 +74,7 @@ TEST_CASE("arena: 10,000 random operations on four streams keep every slab's acc
   bool all_ok = true;
   for (int step = 0; step < 10000 && all_ok; ++step) {
     member& m = *members[random.below(num_tensors)];
-    switch (random.below(5)) {
+    switch (random.below(7)) {
       case 0:
       case 1:
         all_ok = m.compress(random.next(), random.below(101)).ok();
@@ -79,6 +82,12 @@ TEST_CASE("arena: 10,000 random operations on four streams keep every slab's acc
       case 2:
       case 3:
         if (m.is_full) all_ok = m.decompress(mismatches.data()).ok();
+        break;
+      case 4:
+        if (m.is_full) all_ok = bs::offload(m.tensor.view(), 8, m.stream).ok();
+        break;
+      case 5:
+        if (m.is_full) all_ok = bs::prefetch(m.tensor.view(), 8, m.stream).ok();
         break;
       default:
         if (m.is_full) all_ok = bs::release(m.tensor.view(), m.stream).ok();

@@ -33,7 +33,10 @@ __device__ inline arena_report make_report(arena_state const& state) {
           state.peak_demand,
           state.spilled,
           state.refused,
-          state.conditions};
+          state.conditions,
+          state.unmoved,
+          state.moved_bytes[1],
+          state.moved_bytes[0]};
 }
 
 // -------------------------------------------------------------------------------------------------
@@ -132,6 +135,8 @@ __global__ void clear_kernel(View const arena) {
   state.refused     = 0;
   state.conditions  = 0;
   state.skip_step   = 0;
+  state.unmoved     = 0;
+  for (unsigned long long& bytes : state.moved_bytes) bytes = 0;
 }
 
 }  // namespace detail

@@ -27,18 +27,20 @@ inline namespace v0 {
 /// with the slab was done before the kernel that gave it back, and the next owner cannot write to it
 /// before it knows the number.
 struct alignas(64) arena_state {
-  unsigned long long taken[2];  // slabs ever taken from each queue: the place of the next one
-  unsigned long long given[2];  // slabs ever put into it
-  std::int32_t available[2];    // slabs that may be taken
-  std::uint32_t in_use[2];      // slabs with chunks in them; those taken ahead are not
-  std::uint32_t peak[2];        // the most of them since clear()
-  std::uint32_t demand;         // slabs needed and not yet released, granted or refused
-  std::uint32_t peak_demand;    // the most of them since clear(): what would have sufficed
-  std::uint32_t spilled;        // host slabs used since clear()
-  std::uint32_t refused;        // needed slabs that there were not, since clear()
-  std::uint32_t epoch;          // counts reset(): a tensor filled before holds nothing any more
-  std::uint32_t conditions;     // device_condition bits
-  float skip_step;              // 1 once a condition is raised, else 0
+  unsigned long long taken[2];        // slabs ever taken from each queue: the place of the next one
+  unsigned long long given[2];        // slabs ever put into it
+  unsigned long long moved_bytes[2];  // moved into slabs of each kind since clear()
+  std::int32_t available[2];          // slabs that may be taken
+  std::uint32_t in_use[2];            // slabs with chunks in them; those taken ahead are not
+  std::uint32_t peak[2];              // the most of them since clear()
+  std::uint32_t demand;               // slabs needed and not yet released, granted or refused
+  std::uint32_t peak_demand;          // the most of them since clear(): what would have sufficed
+  std::uint32_t spilled;              // host slabs used since clear()
+  std::uint32_t refused;              // needed slabs that there were not, since clear()
+  std::uint32_t unmoved;     // slabs that stayed where they were for want of another, since clear()
+  std::uint32_t epoch;       // counts reset(): a tensor filled before holds nothing any more
+  std::uint32_t conditions;  // device_condition bits
+  float skip_step;           // 1 once a condition is raised, else 0
 };
 
 static_assert(std::is_trivially_copyable_v<arena_state>);
@@ -118,18 +120,21 @@ struct arena_view {
     } while (entry == 0);
     return entry - 1;
   }
+  /// Takes a slab of one kind, or none. Threads: any one.
+  __device__ inline std::uint32_t take(int kind) const {
+    tickets drawn = draw(kind, 1, 0);
+    // Slabs may be free all the same: draw() subtracts before it knows, and who gives slabs counts
+    // them before it announces them.
+    while (drawn.count == 0 && has_free(kind)) {
+      if (now(state->available[kind]) > 0) drawn = draw(kind, 1, 0);
+    }
+    return drawn.count != 0 ? collect(kind, drawn.first) : no_slab;
+  }
   /// Takes a slab: of device memory, else of host memory, else none. Threads: any one.
   __device__ inline std::uint32_t take() const {
-    for (int kind = 0; kind < 2; ++kind) {
-      tickets drawn = draw(kind, 1, 0);
-      // Slabs may be free all the same: draw() subtracts before it knows, and who gives slabs counts
-      // them before it announces them.
-      while (drawn.count == 0 && has_free(kind)) {
-        if (now(state->available[kind]) > 0) drawn = draw(kind, 1, 0);
-      }
-      if (drawn.count != 0) return collect(kind, drawn.first);
-    }
-    return no_slab;
+    std::uint32_t slab = no_slab;
+    for (int kind = 0; kind < 2 && slab == no_slab; ++kind) slab = take(kind);
+    return slab;
   }
 
   /// Accounts for a slab that is now needed; raises capacity_exceeded for no_slab. Threads: any one.
@@ -156,6 +161,19 @@ struct arena_view {
   /// Accounts for slabs of one kind that are given back. Threads: any one.
   __device__ inline void count_given(int kind, std::uint32_t count) const {
     if (count != 0) atomicMax(&state->peak[kind], atomicSub(&state->in_use[kind], count));
+  }
+  /// Gives a slab back whose chunks, of so many bytes, now lie in another, taken for them.
+  /// Threads: any one, when they do.
+  __device__ inline void replace(std::uint32_t slab, std::uint32_t by, std::uint64_t bytes) const {
+    int const from = kind_of(slab), to = kind_of(by);
+    atomicMax(&state->peak[to], atomicAdd(&state->in_use[to], 1u) + 1);
+    atomicAdd(&state->moved_bytes[to], static_cast<unsigned long long>(bytes));
+    count_given(from, 1);
+    put(from, atomicAdd(&state->given[from], 1ull), slab);
+    announce(from, 1);
+  }
+  __device__ inline void count_unmoved() const {
+    atomicAdd(&state->unmoved, 1u);
   }
   /// Accounts for needs that have ended, those refused too. Threads: any one.
   __device__ inline void count_ended(std::uint32_t count) const {

@@ -30,7 +30,12 @@ struct arena_report {
   std::uint32_t spilled_slabs;  // host slabs handed out since clear()
   std::uint32_t refused_slabs;  // requests refused since clear()
   std::uint32_t conditions;     // device_condition bits since clear()
+  std::uint32_t unmoved_slabs;  // that offload() or prefetch() had to leave where they were since
+                                // clear(), for want of a free slab
+  std::uint64_t bytes_to_host;  // moved by offload() since clear(): what crossed the link
+  std::uint64_t bytes_to_device;  // moved by prefetch() since clear()
 };
+
 /// The most slabs that chunks of so many bytes can take: a slab is left for the next one only when
 /// a chunk does not fit into its rest.
 /// Units: slab_bytes a power of two, more than max_chunk_bytes.

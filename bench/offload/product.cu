@@ -2,6 +2,9 @@
 // SPDX-FileCopyrightText: 2026 the bitsparse authors
 /// @file
 /// What a large matrix product and the transfers beside it take from each other.
+#include <chrono>
+#include <thread>
+
 #include <bench/ffn_training/gemm.hpp>
 #include <bench/offload/common.hpp>
 
@@ -78,6 +81,8 @@ struct workplace {
   void run(traffic& one, bool has_products) {
     std::uint64_t const before = one.bytes();
     float product = 0, out_ms = 0, in_ms = 0;
+    std::this_thread::sleep_for(
+        std::chrono::milliseconds(25));  // all begin at the same temperature
     if (has_products) gemm.run(stream);
     require_cuda(cudaEventRecord(begun, stream), "cudaEventRecord");
     require_cuda(cudaStreamWaitEvent(out, begun, 0), "cudaStreamWaitEvent");

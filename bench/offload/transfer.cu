@@ -13,9 +13,9 @@ namespace {
 using format    = bs::default_format<bs::bf16>;
 using bits_type = format::bits_type;
 
-constexpr std::uint64_t rows = 4096, cols = 21504, values = rows * cols;
+constexpr std::uint64_t rows = 2048, cols = 21504, values = rows * cols;
 constexpr std::uint64_t dense_bytes = values * sizeof(bits_type);
-constexpr int num_tensors           = 10;
+constexpr int num_tensors           = 24;
 constexpr int num_buffers           = 3;  // tensors that may be on the device at a time
 
 constexpr std::uint64_t tensor_slabs() {
@@ -107,7 +107,7 @@ struct dense_method {
 template <class Codec>
 struct arena_method {
   workplace& place;
-  bs::arena arena{num_buffers * tensor_slabs() + 64, num_tensors* tensor_slabs() + 16};
+  bs::arena arena{num_buffers * tensor_slabs() + 256, num_tensors* tensor_slabs() + 16};
   bs::offloader mover;
   std::vector<bs::compressed_tensor<format>> tensors;
   std::vector<bs::transfer> moved{num_tensors};

@@ -162,15 +162,11 @@ struct arena_view {
   __device__ inline void count_given(int kind, std::uint32_t count) const {
     if (count != 0) atomicMax(&state->peak[kind], atomicSub(&state->in_use[kind], count));
   }
-  /// Gives a slab back whose chunks, of so many bytes, now lie in another, taken for them.
-  /// Threads: any one, when they do.
-  __device__ inline void replace(std::uint32_t slab, std::uint32_t by, std::uint64_t bytes) const {
-    int const from = kind_of(slab), to = kind_of(by);
-    atomicMax(&state->peak[to], atomicAdd(&state->in_use[to], 1u) + 1);
+  /// Accounts for slabs whose chunks have moved to as many of kind \p to. Threads: any one.
+  __device__ inline void count_moved(int to, std::uint32_t count, std::uint64_t bytes) const {
+    atomicMax(&state->peak[to], atomicAdd(&state->in_use[to], count) + count);
     atomicAdd(&state->moved_bytes[to], static_cast<unsigned long long>(bytes));
-    count_given(from, 1);
-    put(from, atomicAdd(&state->given[from], 1ull), slab);
-    announce(from, 1);
+    count_given(1 - to, count);
   }
   __device__ inline void count_unmoved() const {
     atomicAdd(&state->unmoved, 1u);

@@ -8,6 +8,8 @@
 #include <cuda_runtime_api.h>
 #include <cstdint>
 
+#include <cub/block/block_scan.cuh>
+
 #include <bitsparse/arena/arena_space.cuh>
 #include <bitsparse/arena/arena_tensor.cuh>
 #include <bitsparse/arena/operations.cuh>
@@ -19,15 +21,16 @@
 namespace bitsparse {
 inline namespace v0 {
 
-/// Blocks of one warp and 32 KiB of shared memory that move a tensor unless the caller says how many.
-/// Source: docs/results/h200/offload.json: 8 suffice for a PCIe 5.0 x16 link in both directions.
+/// Blocks of one warp that move a tensor unless the caller says how many.
+/// Source: docs/results/h200/offload.json: 8 suffice for a PCIe 5.0 x16 link in either direction.
 inline constexpr int default_mover_blocks = 8;
 
 namespace detail {
 
 struct move_params {
   arena_space space;
-  int to;  // the kind of slabs: 0 device, 1 host
+  slab_move* moves;  // (space.map_slabs,)
+  int to;            // the kind of slabs: 0 device, 1 host
 };
 
 /// Bytes of a needed slab that chunks may lie in. Threads: any.
@@ -37,39 +40,133 @@ __device__ __forceinline__ std::uint64_t used_bytes(arena_space const& space, st
   return min(units * unit_bytes, space.arena.slab_bytes());
 }
 
-/// One warp per block; block b moves slabs b, b + gridDim.x, ... of the tensor. A slab that lies where
-/// it should stays, and so does one for which there is no other.
+inline constexpr int plan_threads = 256;
+
+/// Lists the slabs that are not where they should be, in the map's order, and takes one for each. A
+/// slab for which there is none stays. One block of plan_threads.
 template <class Params>
-__global__ void __maxnreg__(32) move_kernel(Params const params) {
-  using copier_type = warp_copier<>;
-  __shared__ typename copier_type::temp_storage storage;
+__global__ void __launch_bounds__(plan_threads) plan_moves_kernel(Params const params) {
+  using block_scan = cub::BlockScan<std::uint32_t, plan_threads>;
+  __shared__ typename block_scan::TempStorage scan_storage;
+  allow_next_kernel();
   arena_space const& space = params.space;
   arena_view const& arena  = space.arena;
-  if (!space.is_full()) {
-    if (blockIdx.x == 0 && threadIdx.x == 0) arena.raise(device_condition::not_full);
-    return;
+  bool const is_full       = space.is_full();
+  if (!is_full && threadIdx.x == 0) arena.raise(device_condition::not_full);
+  std::uint32_t const slabs = is_full ? min(space.needed_slabs(), space.map_slabs) : 0;
+  std::uint32_t num_moves   = 0;
+  for (std::uint32_t begin = 0; begin < slabs; begin += plan_threads) {
+    std::uint32_t const i     = begin + threadIdx.x;
+    std::uint32_t const entry = i < slabs ? space.slab_map[i] : 0;
+    std::uint32_t target      = arena_view::no_slab;
+    if (entry != 0 && entry <= arena.num_slabs() && arena.kind_of(entry - 1) != params.to) {
+      target = arena.take(params.to);
+      if (target == arena_view::no_slab) arena.count_unmoved();
+    }
+    bool const moves = target != arena_view::no_slab;
+    std::uint32_t before, all;
+    block_scan(scan_storage).ExclusiveSum(moves ? 1u : 0u, before, all);
+    if (moves) params.moves[num_moves + before] = {i, target};
+    num_moves += all;
+    __syncthreads();  // scan_storage is free
   }
+  if (threadIdx.x != 0) return;
+  space.state->num_moves = num_moves;
+  space.state->done      = 0;
+}
+
+/// A block's share of the listed slabs: every gridDim.x-th piece. Only the last slab of a list can be
+/// partly used, so the pieces end with it.
+class move_pieces {
+ public:
+  __device__ move_pieces(move_params const& params, std::uint32_t piece_bytes)
+      : params_(params),
+        piece_bytes_(piece_bytes),
+        slab_pieces_(static_cast<std::uint32_t>(
+            (params.space.arena.slab_bytes() + piece_bytes - 1) / piece_bytes)),
+        num_moves_(params.space.state->num_moves),
+        next_(blockIdx.x) {}
+
+  __device__ bool next(copy_piece& piece) {
+    bool is_new = next_ == blockIdx.x && move_ == 0;
+    while (next_ >= slab_pieces_) {
+      next_ -= slab_pieces_;
+      ++move_;
+      is_new = true;
+    }
+    if (move_ >= num_moves_) return false;
+    if (is_new) open();
+    std::uint64_t const offset = std::uint64_t{next_} * piece_bytes_;
+    if (offset >= bytes_) return false;
+    std::uint64_t const rest = bytes_ - offset;
+    piece                    = {target_ + offset,
+                                source_ + offset,
+                                static_cast<std::uint32_t>(rest < piece_bytes_ ? rest : piece_bytes_)};
+    next_ += gridDim.x;
+    return true;
+  }
+
+ private:
+  __device__ void open() {
+    arena_space const& space = params_.space;
+    slab_move const move     = params_.moves[move_];
+    target_                  = space.arena.slab_address(move.target);
+    source_                  = space.arena.slab_address(space.slab_map[move.index] - 1);
+    bytes_                   = used_bytes(space, move.index);
+  }
+
+  move_params const& params_;
+  std::uint32_t piece_bytes_;
+  std::uint32_t slab_pieces_;
+  std::uint32_t num_moves_;
+  std::uint32_t move_ = 0;  // in the list
+  std::uint32_t next_;      // piece of that slab
+  std::byte* target_       = nullptr;
+  std::byte const* source_ = nullptr;
+  std::uint64_t bytes_     = 0;
+};
+
+/// When all is copied: enters the new slabs into the map and gives the old ones back. Threads: a warp.
+__device__ inline void finish_moves(move_params const& params) {
+  arena_space const& space      = params.space;
+  std::uint32_t const num_moves = space.state->num_moves;
+  int const from                = 1 - params.to;
+  std::uint64_t bytes           = 0;
+  unsigned long long first      = 0;
+  if (threadIdx.x == 0) {
+    first = atomicAdd(&space.arena.state->given[from], static_cast<unsigned long long>(num_moves));
+    bytes = (num_moves - 1) * space.arena.slab_bytes() +
+            used_bytes(space, params.moves[num_moves - 1].index);
+    space.arena.count_moved(params.to, num_moves, bytes);
+  }
+  first = __shfl_sync(0xffffffffu, first, 0);
+  for (std::uint32_t i = threadIdx.x; i < num_moves; i += 32) {
+    slab_move const move       = params.moves[i];
+    std::uint32_t const old    = space.slab_map[move.index] - 1;
+    space.slab_map[move.index] = move.target + 1;
+    space.arena.put(from, first + i, old);
+  }
+  __syncwarp();
+  if (threadIdx.x == 0) space.arena.announce(from, num_moves);
+}
+
+/// Copies what is listed. One warp per block, with the registers that are left beside a block of 384
+/// threads of 168: those of cuBLAS's largest products.
+template <far_end Far, class Params>
+__global__ void __maxnreg__(32) move_kernel(Params const params) {
+  using copier_type = warp_copier<Far>;
+  __shared__ typename copier_type::temp_storage storage;
+  wait_for_prologue();
+  if (params.space.state->num_moves == 0) return;
   copier_type copier(storage);
-  std::uint32_t const slabs = min(space.needed_slabs(), space.map_slabs);
-  for (std::uint32_t i = blockIdx.x; i < slabs; i += gridDim.x) {
-    std::uint32_t const entry = space.slab_map[i];
-    if (entry == 0 || entry > arena.num_slabs() || arena.kind_of(entry - 1) == params.to) continue;
-    std::uint32_t target = 0;
-    if (threadIdx.x == 0) target = arena.take(params.to);
-    target = __shfl_sync(0xffffffffu, target, 0);
-    if (target == arena_view::no_slab) {
-      if (threadIdx.x == 0) arena.count_unmoved();
-      continue;
-    }
-    std::uint64_t const bytes = used_bytes(space, i);
-    copier.copy(arena.slab_address(target), arena.slab_address(entry - 1), bytes);
-    if (threadIdx.x == 0) {
-      space.slab_map[i] = target + 1;
-      __threadfence();
-      arena.replace(entry - 1, target, bytes);
-    }
-    __syncwarp();
+  move_pieces pieces(params, copier_type::piece_bytes);
+  copier.copy(pieces);
+  bool is_last = false;
+  if (threadIdx.x == 0) {
+    __threadfence();  // reads of the old slabs and writes of the new ones come before
+    is_last = atomicAdd(&params.space.state->done, 1u) + 1 == gridDim.x;
   }
+  if (__any_sync(0xffffffffu, is_last)) finish_moves(params);
 }
 
 template <class Format>
@@ -81,9 +178,15 @@ status launch_move(arena_tensor_view<Format> const& tensor,
   if (num_blocks < 1 || num_blocks > 1024) {
     return {status_code::invalid_argument, "offload, prefetch: num_blocks is not 1 to 1024"};
   }
-  move_params const params{arena_space{tensor}, to};
-  return launch(
-      move_kernel<move_params>, static_cast<std::uint32_t>(num_blocks), 32, params, stream);
+  if (num_tiles<Format>(tensor.rows, tensor.cols) == 0) return {};
+  auto* const kernel = to == 1 ? move_kernel<far_end::target, move_params>
+                               : move_kernel<far_end::source, move_params>;
+  launch_order order;
+  if (status const loaded = load(kernel, order); !loaded.ok()) return loaded;
+  move_params const params{arena_space{tensor}, tensor.moves, to};
+  status const planned = launch(plan_moves_kernel<move_params>, 1, plan_threads, params, stream);
+  if (!planned.ok()) return planned;
+  return launch(kernel, static_cast<std::uint32_t>(num_blocks), 32, params, stream, order);
 }
 
 }  // namespace detail

@@ -35,8 +35,9 @@ status check_arena_tensor(arena_tensor_view<Format> const& tensor) {
   if (tiles >= std::uint64_t{1} << 28) {
     return {status_code::unsupported, "arena tensor: it has 2^28 tiles or more; split it by rows"};
   }
-  if (tiles != 0 && (tensor.directory == nullptr || tensor.slab_map == nullptr)) {
-    return {invalid, "arena tensor: the directory or the slab map is null"};
+  if (tiles != 0 &&
+      (tensor.directory == nullptr || tensor.slab_map == nullptr || tensor.moves == nullptr)) {
+    return {invalid, "arena tensor: the directory, the slab map or the list of moves is null"};
   }
   if (tensor.map_slabs < map_slabs<Format>(tensor.rows, tensor.cols, tensor.arena.slab_bytes())) {
     return {invalid, "arena tensor: the slab map is shorter than its shape can need"};
@@ -55,6 +56,7 @@ bool overlaps_tensor(arena_tensor_view<Format> const& tensor, operand_spans cons
   return dense.any_overlap(tensor.state, sizeof(arena_tensor_state)) ||
          dense.any_overlap(tensor.directory, directory_bytes<Format>(tensor.rows, tensor.cols)) ||
          dense.any_overlap(tensor.slab_map, tensor.map_slabs * sizeof(std::uint32_t)) ||
+         dense.any_overlap(tensor.moves, tensor.map_slabs * sizeof(slab_move)) ||
          dense.any_overlap(arena.state, sizeof(arena_state)) ||
          dense.any_overlap(arena.ring,
                            sizeof(arena.ring[0]) *

@@ -74,13 +74,24 @@ if(BITSPARSE_HAS_CUDA)
 endif()
 
 # ---------------------------------------------------------------------------------------------------------------------
-# The package, used in four ways
+# The package, used in every way that docs/integration.md names
 # ---------------------------------------------------------------------------------------------------------------------
 
-foreach(way find_package add_subdirectory fetch_content include_path)
+set(package_ways find_package add_subdirectory fetch_content include_path)
+if(BITSPARSE_HAS_CUDA)
+  list(APPEND package_ways cuda nvcc_include_path)
+endif()
+find_program(BITSPARSE_PKG_CONFIG pkg-config)
+if(BITSPARSE_PKG_CONFIG AND BITSPARSE_INSTALL AND PROJECT_IS_TOP_LEVEL)
+  list(APPEND package_ways archive)
+else()
+  message(STATUS "bitsparse: no pkg-config; the archive and its pkg-config file are not tested")
+endif()
+foreach(way IN LISTS package_ways)
   bitsparse_add_check(package_${way} check_package
     -DWAY=${way} -DSOURCE=${PROJECT_SOURCE_DIR} -DBUILD=${PROJECT_BINARY_DIR}
     -DWORK=${CMAKE_CURRENT_BINARY_DIR}/package/${way} -DCOMPILER=${CMAKE_CXX_COMPILER}
+    -DCUDA_COMPILER=${CMAKE_CUDA_COMPILER} -DPKG_CONFIG=${BITSPARSE_PKG_CONFIG}
     -DGENERATOR=${CMAKE_GENERATOR} -DMAKE_PROGRAM=${CMAKE_MAKE_PROGRAM} -DVERSION=${PROJECT_VERSION})
 endforeach()
 

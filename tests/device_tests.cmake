@@ -1,5 +1,6 @@
 # Tests of the device half. They compile everywhere; those labelled gpu need a device to run.
 bitsparse_add_test(host detail/tile_grid_test.cpp)
+bitsparse_add_test(host errors/device_errors_test.cu)
 bitsparse_add_test(gpu warp/warp_test.cu)
 bitsparse_add_test(gpu device/round_trip_bf16_test.cu)
 bitsparse_add_test(gpu device/round_trip_fp16_test.cu)

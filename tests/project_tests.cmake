@@ -103,7 +103,6 @@ bitsparse_add_test(host examples/format_document_test.cpp)
 bitsparse_add_executable(host_example examples/host_example.cpp)
 add_test(NAME host_example COMMAND host_example)
 set_tests_properties(host_example PROPERTIES LABELS host)
-bitsparse_add_check(readme check_readme -DROOT=${PROJECT_SOURCE_DIR})
 
 find_package(Python3 COMPONENTS Interpreter QUIET)
 if(Python3_Interpreter_FOUND)
@@ -111,8 +110,10 @@ if(Python3_Interpreter_FOUND)
   bitsparse_add_check(format_decoder check_format_decoder
     -DWRITER=$<TARGET_FILE:format_decoder_writer> -DPYTHON=${Python3_EXECUTABLE}
     -DDECODER=${CMAKE_CURRENT_SOURCE_DIR}/examples/format_decoder.py -DWORK=${CMAKE_CURRENT_BINARY_DIR}/format_decoder)
+  add_test(NAME documents COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_SOURCE_DIR}/documents/documents_test.py)
+  set_tests_properties(documents PROPERTIES LABELS host TIMEOUT 120)
 else()
-  message(STATUS "bitsparse: no Python 3; the decoder of docs/format.md is not tested")
+  message(STATUS "bitsparse: no Python 3; the documents and the decoder of docs/format.md are not tested")
 endif()
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -39,26 +39,34 @@ void check(bs::status result) {  // it converts to cudaError_t, but its text say
 
 using value = __nv_bfloat16;
 
-/// out[r, c] = sum of a[r * a_row + k * a_step] * b[c * b_row + k * b_step].
-__global__ void matmul_kernel(value* out,
-                              value const* a,
-                              int a_row,
-                              int a_step,
-                              value const* b,
-                              int b_row,
-                              int b_step,
-                              int rows,
-                              int cols,
-                              int depth) {
+/// A matrix as a factor: `row` values from one row to the next, `step` along the sum.
+struct factor {
+  value const* data;
+  int row;
+  int step;
+};
+factor rows_of(value const* data, int width) {
+  return {data, width, 1};
+}
+factor columns_of(value const* data, int width) {
+  return {data, 1, width};
+}
+
+/// out[r, c] = sum over k of a's row r times b's row c.
+__global__ void matmul_kernel(value* out, factor a, factor b, int rows, int cols, int depth) {
   int const i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
   if (i >= rows * cols) return;
   float sum = 0;
   for (int k = 0; k < depth; ++k) {
-    sum = fmaf(__bfloat162float(a[i / cols * a_row + k * a_step]),
-               __bfloat162float(b[i % cols * b_row + k * b_step]),
+    sum = fmaf(__bfloat162float(a.data[i / cols * a.row + k * a.step]),
+               __bfloat162float(b.data[i % cols * b.row + k * b.step]),
                sum);
   }
   out[i] = __float2bfloat16_rn(sum);
+}
+template <int Rows, int Cols, int Depth>
+void matmul(value* out, factor a, factor b, cudaStream_t stream) {
+  matmul_kernel<<<(Rows * Cols + 255) / 256, 256, 0, stream>>>(out, a, b, Rows, Cols, Depth);
 }
 
 /// The gradient of the loss, the squared distance from target, and the loss.
@@ -88,12 +96,14 @@ __global__ void update_kernel(float* master,
 }
 // [/update]
 
-__global__ void initialise_kernel(float* master, value* values, int count, unsigned seed) {
+/// Uniform numbers from -scale to scale.
+__global__ void initialise_kernel(
+    float* master, value* values, int count, float scale, unsigned seed) {
   int const i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
   if (i >= count) return;
   unsigned bits = static_cast<unsigned>(i) * 2654435761u ^ seed;
   for (int round = 0; round < 3; ++round) bits = (bits ^ bits >> 15) * 0x2c1b3c6du;
-  float const number = (static_cast<float>(bits >> 8) / 8388608.0f - 1) * 0.2f;
+  float const number = (static_cast<float>(bits >> 8) / 8388608.0f - 1) * scale;
   values[i]          = __float2bfloat16_rn(number);
   if (master != nullptr) master[i] = number;
 }
@@ -123,32 +133,16 @@ struct network {
 
   network() {
     for (auto& one : x) one = allocate<value>(num_tokens * width);
-    auto const fill = [](float* master, value* values, int count, unsigned seed) {
-      initialise_kernel<<<(count + 255) / 256, 256>>>(master, values, count, seed);
+    auto const fill = [](float* master, value* values, int count, float scale, unsigned seed) {
+      initialise_kernel<<<(count + 255) / 256, 256>>>(master, values, count, scale, seed);
     };
-    fill(nullptr, x[0], num_tokens * width, 1);
+    fill(nullptr, x[0], num_tokens * width, 1.7f, 1);
     for (int l = 0; l < num_layers; ++l) {
-      fill(up[l].master, up[l].values, layer_weights::count, 2 + 2 * l);
-      fill(down[l].master, down[l].values, layer_weights::count, 3 + 2 * l);
+      fill(up[l].master, up[l].values, layer_weights::count, 0.2f, 2 + 2 * l);
+      fill(down[l].master, down[l].values, layer_weights::count, 0.03f, 3 + 2 * l);
     }
   }
 };
-
-/// @param b_step 1 for a b whose rows are multiplied with those of a
-void matmul(value* out,
-            value const* a,
-            int a_row,
-            int a_step,
-            value const* b,
-            int b_row,
-            int b_step,
-            int rows,
-            int cols,
-            int depth,
-            cudaStream_t stream) {
-  matmul_kernel<<<(rows * cols + 255) / 256, 256, 0, stream>>>(
-      out, a, a_row, a_step, b, b_row, b_step, rows, cols, depth);
-}
 
 // -------------------------------------------------------------------------------------------------
 // Activations, dense and compressed
@@ -192,6 +186,7 @@ struct compressed_activations {
 
   explicit compressed_activations(std::uint64_t num_slabs) : memory(num_slabs, 0, 64 * 1024) {
     for (int l = 0; l < num_layers; ++l) layers.emplace_back(memory.view(), num_tokens, hidden);
+    check(cudaDeviceSynchronize());  // set-up ran in the default stream
   }
   // h becomes relu(h)², in place; relu(h) is kept.
   void forward(int layer, __nv_bfloat16* h, cudaStream_t stream) {
@@ -219,75 +214,28 @@ struct compressed_activations {
 // [step]
 template <class Activations>
 void step(network& net, Activations& activations, cudaStream_t stream) {
+  constexpr int t = num_tokens, w = width, n = hidden;
   for (int l = 0; l < num_layers; ++l) {  // h = x up^T, next x = relu(h)² down^T
-    matmul(
-        net.h, net.x[l], width, 1, net.up[l].values, width, 1, num_tokens, hidden, width, stream);
+    value *const x = net.x[l], *const up = net.up[l].values, *const down = net.down[l].values;
+    matmul<t, n, w>(net.h, rows_of(x, w), rows_of(up, w), stream);
     activations.forward(l, net.h, stream);
-    matmul(net.x[l + 1],
-           net.h,
-           hidden,
-           1,
-           net.down[l].values,
-           hidden,
-           1,
-           num_tokens,
-           width,
-           hidden,
-           stream);
+    matmul<t, w, n>(net.x[l + 1], rows_of(net.h, n), rows_of(down, n), stream);
   }
   loss_kernel<<<1, 1, 0, stream>>>(net.x[num_layers], 0.5f, net.gradient, net.loss);
-  for (int l = num_layers - 1; l >= 0; --l) {
-    matmul(net.dh,
-           net.gradient,
-           width,
-           1,
-           net.down[l].values,
-           1,
-           hidden,
-           num_tokens,
-           hidden,
-           width,
-           stream);
+  for (int l = num_layers - 1; l >= 0; --l) {  // net.h becomes relu(h)² again
+    value *const x = net.x[l], *const up = net.up[l].values, *const down = net.down[l].values;
+    matmul<t, n, w>(net.dh, rows_of(net.gradient, w), columns_of(down, n), stream);
     activations.backward(l, net.dh, net.h, stream);
-    matmul(net.down[l].gradient,
-           net.gradient,
-           1,
-           width,
-           net.h,
-           1,
-           hidden,
-           width,
-           hidden,
-           num_tokens,
-           stream);
-    matmul(net.up[l].gradient,
-           net.dh,
-           1,
-           hidden,
-           net.x[l],
-           1,
-           width,
-           hidden,
-           width,
-           num_tokens,
-           stream);
-    matmul(net.gradient,
-           net.dh,
-           hidden,
-           1,
-           net.up[l].values,
-           1,
-           width,
-           num_tokens,
-           width,
-           hidden,
-           stream);
+    matmul<w, n, t>(
+        net.down[l].gradient, columns_of(net.gradient, w), columns_of(net.h, n), stream);
+    matmul<n, w, t>(net.up[l].gradient, columns_of(net.dh, n), columns_of(x, w), stream);
+    matmul<t, w, n>(net.gradient, rows_of(net.dh, n), columns_of(up, w), stream);
   }
   for (auto* weights : {net.up, net.down}) {
     for (int l = 0; l < num_layers; ++l) {
-      layer_weights const& w = weights[l];
-      update_kernel<<<w.count / 256, 256, 0, stream>>>(
-          w.master, w.values, w.gradient, w.count, 1e-4f, activations.skip());
+      layer_weights const& one = weights[l];
+      update_kernel<<<one.count / 256, 256, 0, stream>>>(
+          one.master, one.values, one.gradient, one.count, 1e-6f, activations.skip());
     }
   }
 }

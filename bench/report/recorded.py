@@ -199,7 +199,8 @@ def ask_steps(results):
 # ----------------------------------------------------------------------------------------------------------------------
 
 def elias_fano(results):
-    ideas = results.by_layer("host/encoding_ideas.json", "idea")
+    ideas = {(row["idea"], re.search(r"layer(\d+)", row["file"]).group(1)): row
+             for row in results.load("host/encoding_ideas.json") if row["element"] == "bf16"}
     ratios = results.by_layer("host/ratios.json", "codec")
     return table(["ratio with `compact`"] + [f"layer {layer}" for layer in LAYERS],
                  [["density"] + [f"{ratios['compact', layer]['density']:.3f}" for layer in LAYERS],

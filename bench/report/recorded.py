@@ -245,6 +245,13 @@ def sentences(results):
     yield "README.md", f"ReLU layers {span(extra(relu, 'dense_epilogue'), 1)} %"
     yield "README.md", f"with FP8 products {span(fp8_sign, 1)} % more than dense kernels with `sign`"
     yield "docs/benchmarks.md", f"compressed activations cost {span(fp8_sign, 1)} % of it with `sign`"
+    recomputed = [100 * (mean_ratio(modes_of(run)["recomputation"], modes_of(run)["dense"]) - 1) for run in results.steps()]
+    yield "docs/comparison.md", f"memory matters more than {span(recomputed, 1)} % of the time"
+    saved = {zeros: [100 * (1 - modes_of(run)[codec]["activation_bytes_per_token"] / modes_of(run)["dense"]["activation_bytes_per_token"])
+                     for run in results.steps() if abs(zeros_of(run) - zeros) < 0.05 for codec in ("sign", "compact")] for zeros in (0.5, 0.8)}
+    yield "docs/comparison.md", f"{span(saved[0.5], 0)} % of the activations' memory is saved at 50 % zeros"
+    yield "docs/comparison.md", f"and {span(saved[0.8], 0)} % at 80 %"
+    yield "docs/comparison.md", f"between nothing and {max(extra(results.steps(), 'dense')):.1f} % of the dense step's time"
     relative = [arena[f"{what}/arena/zeros:{z}"]["relative"] for what in ("compress", "recompress") for z in ("0.50", "0.90")]
     restored = [arena[f"decompress/arena/zeros:{z}"]["relative"] for z in ("0.50", "0.90")]
     yield "README.md", f"compressing into it runs at {span(relative, 2)} of a plain buffer's speed, decompressing at {span(restored, 2)}"

@@ -116,6 +116,14 @@ else()
   message(STATUS "bitsparse: no Python 3; the documents and the decoder of docs/format.md are not tested")
 endif()
 
+find_program(BITSPARSE_DOXYGEN doxygen)
+if(BITSPARSE_DOXYGEN)
+  bitsparse_add_check(reference check_reference -DDOXYGEN=${BITSPARSE_DOXYGEN} -DROOT=${PROJECT_SOURCE_DIR}
+    -DWORK=${CMAKE_CURRENT_BINARY_DIR}/reference -DVERSION=${PROJECT_VERSION})
+else()
+  message(STATUS "bitsparse: no doxygen (Debian: apt-get install doxygen); the API reference is not made")
+endif()
+
 # ---------------------------------------------------------------------------------------------------------------------
 # The benchmarks' report
 # ---------------------------------------------------------------------------------------------------------------------

@@ -208,7 +208,18 @@ def elias_fano(results):
                   ["Elias-Fano"] + [f"{ideas['codec compact', layer]['ratio']:.3f}" for layer in LAYERS]])
 
 
+# ----------------------------------------------------------------------------------------------------------------------
+# docs/integration.md
+# ----------------------------------------------------------------------------------------------------------------------
+
+def header_cost(results):
+    return table(["header", "compiler", "seconds", "of the processor"],
+                 [[f"`{row['header']}`" if row["header"] != "none" else "none", row["compiler"], f"{row['seconds']:.1f}", f"{row['cpu_seconds']:.1f}"]
+                  for row in results.load("host/header_cost.json")["rows"]])
+
+
 TABLES = {
+    "docs/integration.md": {"header_cost": header_cost},
     "docs/design.md": {"elias_fano": elias_fano},
     "README.md": {"real_ratios": real_ratios, "roofline": roofline, "step_summary": step_summary, "pytorch_summary": pytorch_summary},
     "docs/benchmarks.md": {"real_peers": real_peers, "arena_speed": arena_speed, "arena_host_slabs": arena_host_slabs,

@@ -1,5 +1,6 @@
 # Tests of the device half. They compile everywhere; those labelled gpu need a device to run.
 bitsparse_add_test(host detail/tile_grid_test.cpp)
+bitsparse_add_test(host errors/device_errors_test.cu)
 bitsparse_add_test(gpu warp/warp_test.cu)
 bitsparse_add_test(gpu warp/warp_copier_test.cu)
 bitsparse_add_test(gpu warp/warp_copier_sm80_test.cu)
@@ -29,7 +30,17 @@ bitsparse_add_executable(device_example examples/device_example.cu)
 add_test(NAME device_example COMMAND device_example)
 bitsparse_add_executable(fused_example examples/fused_example.cu)
 add_test(NAME fused_example COMMAND fused_example)
-set_tests_properties(device_example fused_example PROPERTIES LABELS gpu SKIP_RETURN_CODE 77 RESOURCE_LOCK gpu)
+bitsparse_add_executable(training_example examples/training_example.cu)
+add_test(NAME training_example COMMAND training_example)
+bitsparse_add_executable(accumulation_example examples/accumulation_example.cu)
+add_test(NAME accumulation_example COMMAND accumulation_example)
+bitsparse_add_executable(own_kernel_example examples/own_kernel_example.cu)
+add_test(NAME own_kernel_example COMMAND own_kernel_example)
+bitsparse_add_executable(adopted_memory_example examples/adopted_memory_example.cu)
+add_test(NAME adopted_memory_example COMMAND adopted_memory_example)
+set_tests_properties(
+  device_example fused_example training_example accumulation_example own_kernel_example adopted_memory_example
+  PROPERTIES LABELS gpu SKIP_RETURN_CODE 77 RESOURCE_LOCK gpu)
 
 # Every kernel, and the example, for further architectures. A spill is a warning, so an error where warnings are.
 if(BITSPARSE_KERNEL_ARCHITECTURES)

@@ -74,13 +74,24 @@ if(BITSPARSE_HAS_CUDA)
 endif()
 
 # ---------------------------------------------------------------------------------------------------------------------
-# The package, used in four ways
+# The package, used in every way that docs/integration.md names
 # ---------------------------------------------------------------------------------------------------------------------
 
-foreach(way find_package add_subdirectory fetch_content include_path)
+set(package_ways find_package add_subdirectory fetch_content include_path)
+if(BITSPARSE_HAS_CUDA)
+  list(APPEND package_ways cuda nvcc_include_path)
+endif()
+find_program(BITSPARSE_PKG_CONFIG pkg-config)
+if(BITSPARSE_PKG_CONFIG AND BITSPARSE_INSTALL AND PROJECT_IS_TOP_LEVEL)
+  list(APPEND package_ways archive)
+else()
+  message(STATUS "bitsparse: no pkg-config; the archive and its pkg-config file are not tested")
+endif()
+foreach(way IN LISTS package_ways)
   bitsparse_add_check(package_${way} check_package
     -DWAY=${way} -DSOURCE=${PROJECT_SOURCE_DIR} -DBUILD=${PROJECT_BINARY_DIR}
     -DWORK=${CMAKE_CURRENT_BINARY_DIR}/package/${way} -DCOMPILER=${CMAKE_CXX_COMPILER}
+    -DCUDA_COMPILER=${CMAKE_CUDA_COMPILER} -DPKG_CONFIG=${BITSPARSE_PKG_CONFIG}
     -DGENERATOR=${CMAKE_GENERATOR} -DMAKE_PROGRAM=${CMAKE_MAKE_PROGRAM} -DVERSION=${PROJECT_VERSION})
 endforeach()
 
@@ -92,7 +103,6 @@ bitsparse_add_test(host examples/format_document_test.cpp)
 bitsparse_add_executable(host_example examples/host_example.cpp)
 add_test(NAME host_example COMMAND host_example)
 set_tests_properties(host_example PROPERTIES LABELS host)
-bitsparse_add_check(readme check_readme -DROOT=${PROJECT_SOURCE_DIR})
 
 find_package(Python3 COMPONENTS Interpreter QUIET)
 if(Python3_Interpreter_FOUND)
@@ -100,8 +110,18 @@ if(Python3_Interpreter_FOUND)
   bitsparse_add_check(format_decoder check_format_decoder
     -DWRITER=$<TARGET_FILE:format_decoder_writer> -DPYTHON=${Python3_EXECUTABLE}
     -DDECODER=${CMAKE_CURRENT_SOURCE_DIR}/examples/format_decoder.py -DWORK=${CMAKE_CURRENT_BINARY_DIR}/format_decoder)
+  add_test(NAME documents COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_SOURCE_DIR}/documents/documents_test.py)
+  set_tests_properties(documents PROPERTIES LABELS host TIMEOUT 120)
 else()
-  message(STATUS "bitsparse: no Python 3; the decoder of docs/format.md is not tested")
+  message(STATUS "bitsparse: no Python 3; the documents and the decoder of docs/format.md are not tested")
+endif()
+
+find_program(BITSPARSE_DOXYGEN doxygen)
+if(BITSPARSE_DOXYGEN)
+  bitsparse_add_check(reference check_reference -DDOXYGEN=${BITSPARSE_DOXYGEN} -DROOT=${PROJECT_SOURCE_DIR}
+    -DWORK=${CMAKE_CURRENT_BINARY_DIR}/reference -DVERSION=${PROJECT_VERSION})
+else()
+  message(STATUS "bitsparse: no doxygen (Debian: apt-get install doxygen); the API reference is not made")
 endif()
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -16,11 +16,11 @@
 #endif
 
 #if defined(__CUDACC_VER_MAJOR__) && __CUDACC_VER_MAJOR__ < 13
-#error "bitsparse needs CUDA 13.0 or newer: older toolkits are not tested"
+#error "bitsparse needs CUDA 13.0 or newer (nvcc --version); its .hpp headers need no CUDA at all"
 #endif
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
-#error "bitsparse needs sm_80 or newer: remove older targets from CMAKE_CUDA_ARCHITECTURES"
+#error "bitsparse needs sm_80 or newer: set nvcc -arch=sm_90 or CMAKE_CUDA_ARCHITECTURES"
 #endif
 
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__

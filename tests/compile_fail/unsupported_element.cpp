@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: 2026 the bitsparse authors
 /// @file
 /// A tile of an element the library has no traits for is refused.
-// expect: bitsparse: the element must be bf16, fp16, fp32, fp8_e4m3 or fp8_e5m2
+// expect: bitsparse: the element must be bf16, fp16, fp32, fp8_e4m3 or fp8_e5m2 of namespace bitsparse
 #include <cstdint>
 
 #include <bitsparse/format/tile_format.hpp>

@@ -49,8 +49,10 @@ struct operands {
 TEST_CASE("check: a leading dimension below the columns is refused", "[format]") {
   operands o;
   o.dense.ld = 19;
-  CHECK(o.refused() ==
-        "invalid: dense matrix: the leading dimension is less than the number of columns");
+  CHECK(
+      o.refused() ==
+      "invalid: dense matrix: the leading dimension is less than the number of columns; it counts "
+      "values from row to row");
 }
 
 TEST_CASE("check: a null or misaligned dense pointer is refused", "[format]") {
@@ -58,7 +60,9 @@ TEST_CASE("check: a null or misaligned dense pointer is refused", "[format]") {
   o.dense.data = nullptr;
   CHECK(o.refused() == "invalid: dense matrix: the data pointer is null");
   o.dense.data = reinterpret_cast<std::uint16_t*>(o.matrix.buffer().data() + 1);
-  CHECK(o.refused() == "invalid: dense matrix: the data pointer is not aligned to its element");
+  CHECK(o.refused() ==
+        "invalid: dense matrix: the data pointer is not aligned to its element; it has to be the "
+        "address of a value");
 }
 
 TEST_CASE("check: a matrix larger than the address space is refused", "[format]") {
@@ -101,7 +105,8 @@ TEST_CASE("check: a null payload with a size, or a misaligned one, is refused", 
   o.tensor.payload = nullptr;
   CHECK(o.refused() == "invalid: compressed tensor: the payload is null but its size is not 0");
   o.tensor.payload = o.storage.payload().data() + 8;
-  CHECK(o.refused() == "invalid: compressed tensor: the payload is not aligned to 16 bytes");
+  CHECK(o.refused() ==
+        "invalid: compressed tensor: the payload is not aligned to 16 bytes; round its address up");
 }
 
 TEST_CASE("check: overlapping memory is refused", "[format]") {

@@ -45,8 +45,9 @@ struct tile_arrangement {
   static constexpr std::uint32_t vectors_per_thread =
       detail::ceil_div<std::uint32_t>(num_vectors, Threads);
   static constexpr std::uint32_t values_per_thread = Format::values / Threads;
-  static_assert(Format::values % Threads == 0,
-                "bitsparse: the tile must be a multiple of the group's threads");
+  static_assert(
+      Format::values % Threads == 0,
+      "bitsparse: the tile must be a multiple of the group's threads: take fewer threads");
 
   using vectors = uint4[vectors_per_thread];
   using values  = bits_type[values_per_thread];

@@ -58,6 +58,7 @@ matrix_view<element_of<T>> make_matrix(T* data,
                                        std::uint64_t ld) {
   return {reinterpret_cast<typename element_of<T>::bits_type*>(data), rows, cols, ld};
 }
+/// The same of a matrix that is only read.
 template <class T>
 const_matrix_view<element_of<T>> make_matrix(T const* data,
                                              std::uint64_t rows,

@@ -88,7 +88,8 @@ status report(device_tensor_view<Format> tensor,
               report_slot<tensor_report>* slot,
               cudaStream_t stream) {
   if (tensor.state == nullptr) {
-    return {status_code::invalid_argument, "compressed tensor: the state is null"};
+    return {status_code::invalid_argument,
+            "compressed tensor: the state is null; make_device_tensor() says where it lies"};
   }
   if (status const checked = detail::check_slot(slot); !checked.ok()) return checked;
   using params = detail::report_params<tensor_state, tensor_report>;
@@ -117,7 +118,8 @@ bool read_report(report_slot<Report> const* slot, Report& content) {
 template <class Format>
 status clear(device_tensor_view<Format> tensor, cudaStream_t stream) {
   if (tensor.state == nullptr)
-    return {status_code::invalid_argument, "compressed tensor: the state is null"};
+    return {status_code::invalid_argument,
+            "compressed tensor: the state is null; make_device_tensor() says where it lies"};
   constexpr std::size_t first = offsetof(tensor_state, needed_units);
   constexpr std::size_t bytes = offsetof(tensor_state, scale) - first;
   return detail::from_cuda(

@@ -101,10 +101,11 @@ namespace detail {
 template <class Format>
 status check_device_tensor(device_tensor_view<Format> const& tensor) {
   if (tensor.state == nullptr)
-    return {status_code::invalid_argument, "compressed tensor: the state is null"};
+    return {status_code::invalid_argument,
+            "compressed tensor: the state is null; make_device_tensor() says where it lies"};
   if (!is_aligned(tensor.state, alignof(tensor_state))) {
     return {status_code::invalid_argument,
-            "compressed tensor: the state is not aligned to 64 bytes"};
+            "compressed tensor: the state is not aligned to 64 bytes, as memory of cudaMalloc is"};
   }
   if (overlaps(tensor.state, sizeof(tensor_state), tensor.payload, tensor.payload_bytes) ||
       overlaps(tensor.state,

@@ -49,12 +49,18 @@ template <class Element>
 status check_matrix(const_matrix_view<Element> matrix) {
   constexpr auto invalid = status_code::invalid_argument;
   if (matrix.ld < matrix.cols) {
-    return {invalid, "dense matrix: the leading dimension is less than the number of columns"};
+    return {
+        invalid,
+        "dense matrix: the leading dimension is less than the number of columns; it counts values "
+        "from row to row"};
   }
   if (matrix.rows == 0 || matrix.cols == 0) return {};
   if (matrix.data == nullptr) return {invalid, "dense matrix: the data pointer is null"};
   if (!is_aligned(matrix.data, sizeof(typename Element::bits_type))) {
-    return {invalid, "dense matrix: the data pointer is not aligned to its element"};
+    return {invalid,
+            "dense matrix: the data pointer is not aligned to its element; it has to be the "
+            "address of a "
+            "value"};
   }
   if (span_bytes(matrix) >= std::uint64_t{1} << 63) {
     return {invalid, "dense matrix: rows x leading dimension is more than the address space"};
@@ -81,7 +87,8 @@ status check_tensor(const_compressed_view<Format> tensor) {
     return {invalid, "compressed tensor: the payload is null but its size is not 0"};
   }
   if (!is_aligned(tensor.payload, unit_bytes)) {
-    return {invalid, "compressed tensor: the payload is not aligned to 16 bytes"};
+    return {invalid,
+            "compressed tensor: the payload is not aligned to 16 bytes; round its address up"};
   }
   if (overlaps(tensor.payload, tensor.payload_bytes, tensor.directory, directory)) {
     return {invalid, "compressed tensor: the directory and the payload overlap"};

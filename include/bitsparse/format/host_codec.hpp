@@ -94,9 +94,9 @@ status compress(const_matrix_view<typename Format::element> source,
       });
   needed_bytes = next_units * unit_bytes;
   if (next_units > capacity_units) {
-    return {
-        status_code::capacity_exceeded,
-        "compressed tensor: the payload is smaller than the chunks; needed_bytes says by how much"};
+    return {status_code::capacity_exceeded,
+            "compressed tensor: the payload is smaller than the chunks; needed_bytes says what "
+            "suffices"};
   }
   return {};
 }

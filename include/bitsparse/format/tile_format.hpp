@@ -24,8 +24,10 @@ inline constexpr std::uint32_t unit_bytes = 16;
 ///   at most 16,384 values and at most 16 KiB of dense data
 template <class Element, int TileRows, int TileCols>
 struct tile_format {
-  static_assert(detail::is_element<Element>,
-                "bitsparse: the element must be bf16, fp16, fp32, fp8_e4m3 or fp8_e5m2");
+  static_assert(
+      detail::is_element<Element>,
+      "bitsparse: the element must be bf16, fp16, fp32, fp8_e4m3 or fp8_e5m2 of namespace "
+      "bitsparse; element_of<T> is that of a CUDA type T");
   static_assert(TileRows > 0 && TileCols > 0,
                 "bitsparse: a tile needs at least one row and column");
 
@@ -40,11 +42,16 @@ struct tile_format {
   static constexpr std::uint32_t mask_bytes = values / 8;
   static constexpr std::uint32_t mask_words = values / 32;
 
-  static_assert(cols * sizeof(bits_type) % unit_bytes == 0,
-                "bitsparse: a row of a tile must be a multiple of 16 bytes");
-  static_assert(values % 256 == 0, "bitsparse: a tile must be a multiple of 256 values");
-  static_assert(values <= 16384, "bitsparse: a tile must have at most 16384 values");
-  static_assert(tile_bytes <= 16384, "bitsparse: a tile must be at most 16 KiB of dense data");
+  static_assert(
+      cols * sizeof(bits_type) % unit_bytes == 0,
+      "bitsparse: a row of a tile must be a multiple of 16 bytes: TileCols of 4 fp32, 8 bf16 or "
+      "fp16, or 16 fp8 values");
+  static_assert(values % 256 == 0,
+                "bitsparse: a tile must be a multiple of 256 values: change TileRows or TileCols");
+  static_assert(values <= 16384,
+                "bitsparse: a tile must have at most 16384 values: take fewer rows");
+  static_assert(tile_bytes <= 16384,
+                "bitsparse: a tile must be at most 16 KiB of dense data: take fewer rows");
 };
 
 /// The tile to use unless there is a reason: 8 KiB of dense data, 32 rows of 256 bytes. Rows of 128

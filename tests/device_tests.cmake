@@ -27,6 +27,14 @@ bitsparse_add_executable(fused_example examples/fused_example.cu)
 add_test(NAME fused_example COMMAND fused_example)
 set_tests_properties(device_example fused_example PROPERTIES LABELS gpu SKIP_RETURN_CODE 77 RESOURCE_LOCK gpu)
 
+# The device fuzzer. Without arguments it runs for some seconds; docs/results/README.md says what a campaign is.
+file(GLOB device_fuzz_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/fuzz/device_fuzz/*.cu)
+bitsparse_add_executable(device_fuzz fuzz/device_fuzz.cu fuzz/device_fuzz/fuzz_case.cpp ${device_fuzz_sources})
+find_package(Threads REQUIRED)
+target_link_libraries(device_fuzz PRIVATE Threads::Threads)
+add_test(NAME device_fuzz COMMAND device_fuzz)
+set_tests_properties(device_fuzz PROPERTIES LABELS gpu SKIP_RETURN_CODE 77 RESOURCE_LOCK gpu TIMEOUT 300)
+
 # Every kernel, and the example, for further architectures. A spill is a warning, so an error where warnings are.
 if(BITSPARSE_KERNEL_ARCHITECTURES)
   add_library(device_kernels OBJECT device/resources.cu)

@@ -1,6 +1,7 @@
 # Tests that need no GPU.
 bitsparse_add_test(host support/guarded_buffer_test.cpp)
 bitsparse_add_test(host support/values_test.cpp)
+bitsparse_add_test(host support/encoded_tiles_test.cpp)
 bitsparse_add_test(host format/tile_descriptor_test.cpp)
 bitsparse_add_test(host format/encoding_test.cpp)
 bitsparse_add_test(host format/size_test.cpp)

@@ -228,8 +228,8 @@ inline void draw_large(random_bits& random, fuzz_case& c) {
 
 inline void draw_shape(random_bits& random, fuzz_case& c) {
   fuzz_shape const tile = shape_of(c.format);
-  c.rows                = draw_extent(random, tile.rows, 1400);
-  c.cols                = draw_extent(random, tile.cols, 2800);
+  c.rows                = draw_extent(random, tile.rows, 1200);
+  c.cols                = draw_extent(random, tile.cols, 2400);
   bool const can_vary   = random.below(2) != 0;
   while (true) {
     c.source_ld = draw_ld(random, c.cols);

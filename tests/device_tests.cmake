@@ -32,12 +32,14 @@ target_link_libraries(link_units_test PRIVATE Threads::Threads ${CMAKE_DL_LIBS})
 target_compile_options(arena_default_stream_test PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:--default-stream=per-thread>)
 
 # What link_units_test loads, from its own folder: twice each, since an object is loaded once.
-foreach(plugin sm90:90-real ptx80:80-virtual sm90_again:90-real ptx80_again:80-virtual)
-  string(REPLACE ":" ";" plugin ${plugin})
+foreach(plugin sm90:90-real:sign ptx80:80-virtual:fast sm90_again:90-real:sign ptx80_again:80-virtual:fast)
+  string(REPLACE ":" ";" plugin "${plugin}")
   list(GET plugin 0 name)
   list(GET plugin 1 architecture)
+  list(GET plugin 2 codec)
   add_library(link_plugin_${name} MODULE link/plugin.cu)
   bitsparse_set_up_target(link_plugin_${name})
+  target_compile_definitions(link_plugin_${name} PRIVATE BITSPARSE_PLUGIN_CODEC=${codec})
   set_target_properties(link_plugin_${name} PROPERTIES PREFIX "" CUDA_ARCHITECTURES ${architecture})
   add_dependencies(link_units_test link_plugin_${name})
 endforeach()
@@ -48,7 +50,7 @@ bitsparse_add_executable(fused_example examples/fused_example.cu)
 add_test(NAME fused_example COMMAND fused_example)
 set_tests_properties(device_example fused_example PROPERTIES LABELS gpu SKIP_RETURN_CODE 77 RESOURCE_LOCK gpu)
 
-# The device fuzzer. Without arguments it runs for some seconds; docs/results/README.md says what a campaign is.
+# The device fuzzer. Without arguments it runs for some seconds; the head of device_fuzz.cu says how a campaign is run.
 file(GLOB device_fuzz_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/fuzz/device_fuzz/*.cu)
 bitsparse_add_executable(device_fuzz fuzz/device_fuzz.cu fuzz/device_fuzz/fuzz_case.cpp ${device_fuzz_sources})
 target_link_libraries(device_fuzz PRIVATE Threads::Threads)

@@ -2,13 +2,12 @@
 // SPDX-FileCopyrightText: 2026 the bitsparse authors
 /// @file
 /// A shared object that uses the library, with a CUDA runtime of its own; built for different
-/// architectures and loaded together by units_test.cu.
+/// architectures and codecs and loaded together by units_test.cu.
 #include <tests/link/unit_round_trip.cuh>
 
 /// @return what went wrong, or null
 extern "C" char const* plugin_round_trip(std::uint64_t seed) {
-  unit_fault const fault = unit_round_trip<bitsparse::codec::sign>(seed);
-  return fault != nullptr ? fault : unit_round_trip<bitsparse::codec::compact>(seed);
+  return unit_round_trip<bitsparse::codec::BITSPARSE_PLUGIN_CODEC>(seed);
 }
 
 /// The PTX version of the code that a launch runs here, such as 90; 0 if it has none for this device.

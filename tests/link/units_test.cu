@@ -2,11 +2,12 @@
 // SPDX-FileCopyrightText: 2026 the bitsparse authors
 /// @file
 /// The library's kernels in two translation units of a program, and in two shared objects that it loads,
-/// of which one has code for sm_90 alone and the other PTX for sm_80.
+/// of which one has codec sign and code for sm_90 alone, the other codec fast and PTX for sm_80.
 ///
-/// Symbols of templates are shared between objects that are loaded with RTLD_GLOBAL: the one that was
-/// loaded first then gives them to all. A round trip has to be right all the same, whichever object's
-/// functions, kernels and CUDA runtime come together.
+/// Weak symbols are shared between objects that are loaded with RTLD_GLOBAL, or that a program is linked
+/// with: the one that was loaded first gives its functions to all. Kernels and the static CUDA runtime
+/// stay each object's own. So a function that takes a kernel, of a type that both objects have, must not
+/// be shared: it would hand the one object's kernel to the other one's runtime, which does not know it.
 #include <dlfcn.h>
 #include <unistd.h>
 #include <climits>

@@ -92,8 +92,9 @@ struct campaign {
   double seconds() const {
     return std::chrono::duration<double>(clock_type::now() - begin).count();
   }
-  bool is_over() const {
-    return failures >= max_failures || (with.seconds > 0 && seconds() >= with.seconds);
+  /// @param since when the thread's set-up, which takes a while, was done
+  bool is_over(double since) const {
+    return failures >= max_failures || (with.seconds > 0 && seconds() - since >= with.seconds);
   }
   void fail(fuzz_case const& c, std::string const& fault) {
     ++failures;
@@ -135,7 +136,8 @@ std::string run_case(fuzz_worker& worker, fuzz_case const& c, bool& is_skipped) 
 void work(campaign& all, fuzz_arena& arena_of_all, progress& mine) {
   fuzz_worker worker{arena_of_all};
   counters counted;
-  while (!all.is_over()) {
+  double const since = all.seconds();
+  while (!all.is_over(since)) {
     std::uint64_t const number = all.with.only == no_case ? all.next++ : all.with.only;
     if (number >= all.with.cases && all.with.only == no_case) break;
     fuzz_case const c = draw_case(all.with.seed, number);
@@ -278,7 +280,8 @@ int main(int argc, char* argv[]) {
   for (std::thread& thread : threads) thread.join();
   is_done = true;
   watcher.join();
-  std::string const fault = check_arena_of_all(arena_of_all);
+  std::string const fault =
+      all.sum.cases == 0 ? "no case was run" : check_arena_of_all(arena_of_all);
   if (!fault.empty()) {
     ++all.failures;
     std::fprintf(stderr, "FAILED: %s\n", fault.c_str());

@@ -99,10 +99,7 @@ constexpr std::uint64_t fuzz_large_bytes = 2304ull << 20;  // of a large one: ov
 constexpr std::uint32_t fuzz_streams     = 3;
 constexpr std::uint64_t all_rows         = ~std::uint64_t{0};
 
-// -------------------------------------------------------------------------------------------------
-// A case
-// -------------------------------------------------------------------------------------------------
-
+/// All that a case varies.
 struct fuzz_case {
   std::uint64_t seed = 0, number = 0;
   fuzz_format format       = fuzz_format::bf16_32x128;
@@ -287,7 +284,7 @@ inline fuzz_case draw_case(std::uint64_t seed, std::uint64_t number) {
   return c;
 }
 
-/// The name of a choice, as the summary and a failure's description have it.
+/// Names, as the summary and a failure's description have them.
 char const* name_of(fuzz_codec choice);
 char const* name_of(fuzz_op choice);
 char const* name_of(fuzz_place choice);

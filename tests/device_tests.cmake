@@ -12,6 +12,7 @@ bitsparse_add_test(gpu device/round_trip_e4m3_test.cu)
 bitsparse_add_test(gpu device/round_trip_e5m2_test.cu)
 bitsparse_add_test(gpu device/conditions_test.cu)
 bitsparse_add_test(gpu device/corrupt_test.cu)
+bitsparse_add_test(gpu device/corrupt_metadata_test.cu)
 bitsparse_add_test(gpu device/stream_test.cu)
 bitsparse_add_test(gpu device/large_test.cu)
 bitsparse_add_test(gpu device/tuning_test.cu)
@@ -25,6 +26,28 @@ bitsparse_add_test(gpu arena/arena_stream_test.cu)
 bitsparse_add_test(gpu arena/arena_pipeline_test.cu)
 bitsparse_add_test(gpu arena/arena_op_test.cu)
 bitsparse_add_test(gpu arena/offload_test.cu)
+bitsparse_add_test(gpu arena/concurrency_test.cu)
+bitsparse_add_test(gpu arena/default_stream_test.cu)
+bitsparse_add_test(gpu link/units_test.cu link/cuda_second.cu)
+
+find_package(Threads REQUIRED)
+target_link_libraries(arena_concurrency_test PRIVATE Threads::Threads)
+target_link_libraries(arena_default_stream_test PRIVATE Threads::Threads)
+target_link_libraries(link_units_test PRIVATE Threads::Threads ${CMAKE_DL_LIBS})
+target_compile_options(arena_default_stream_test PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:--default-stream=per-thread>)
+
+# What link_units_test loads, from its own folder: twice each, since an object is loaded once.
+foreach(plugin sm90:90-real:sign ptx80:80-virtual:fast sm90_again:90-real:sign ptx80_again:80-virtual:fast)
+  string(REPLACE ":" ";" plugin "${plugin}")
+  list(GET plugin 0 name)
+  list(GET plugin 1 architecture)
+  list(GET plugin 2 codec)
+  add_library(link_plugin_${name} MODULE link/plugin.cu)
+  bitsparse_set_up_target(link_plugin_${name})
+  target_compile_definitions(link_plugin_${name} PRIVATE BITSPARSE_PLUGIN_CODEC=${codec})
+  set_target_properties(link_plugin_${name} PROPERTIES PREFIX "" CUDA_ARCHITECTURES ${architecture})
+  add_dependencies(link_units_test link_plugin_${name})
+endforeach()
 
 bitsparse_add_executable(device_example examples/device_example.cu)
 add_test(NAME device_example COMMAND device_example)
@@ -41,6 +64,13 @@ add_test(NAME adopted_memory_example COMMAND adopted_memory_example)
 set_tests_properties(
   device_example fused_example training_example accumulation_example own_kernel_example adopted_memory_example
   PROPERTIES LABELS gpu SKIP_RETURN_CODE 77 RESOURCE_LOCK gpu)
+
+# The device fuzzer. Without arguments it runs for some seconds; the head of device_fuzz.cu says how a campaign is run.
+file(GLOB device_fuzz_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/fuzz/device_fuzz/*.cu)
+bitsparse_add_executable(device_fuzz fuzz/device_fuzz.cu fuzz/device_fuzz/fuzz_case.cpp ${device_fuzz_sources})
+target_link_libraries(device_fuzz PRIVATE Threads::Threads)
+add_test(NAME device_fuzz COMMAND device_fuzz)
+set_tests_properties(device_fuzz PROPERTIES LABELS gpu SKIP_RETURN_CODE 77 RESOURCE_LOCK gpu TIMEOUT 300)
 
 # Every kernel, and the example, for further architectures. A spill is a warning, so an error where warnings are.
 if(BITSPARSE_KERNEL_ARCHITECTURES)

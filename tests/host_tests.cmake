@@ -1,6 +1,7 @@
 # Tests that need no GPU.
 bitsparse_add_test(host support/guarded_buffer_test.cpp)
 bitsparse_add_test(host support/values_test.cpp)
+bitsparse_add_test(host support/encoded_tiles_test.cpp)
 bitsparse_add_test(host format/tile_descriptor_test.cpp)
 bitsparse_add_test(host format/encoding_test.cpp)
 bitsparse_add_test(host format/size_test.cpp)
@@ -17,3 +18,5 @@ bitsparse_add_test(host format/serialized_test.cpp)
 bitsparse_add_test(host format/serialized_corruption_test.cpp)
 bitsparse_add_test(host format/compression_ratio_test.cpp)
 bitsparse_add_test(host arena/planner_test.cpp)
+bitsparse_add_test(host fuzz/fuzz_case_test.cpp fuzz/device_fuzz/fuzz_case.cpp)
+bitsparse_add_test(host fuzz/fuzz_image_test.cpp)

@@ -6,7 +6,6 @@
 # - test cases tagged [large], which need tens of GiB;
 # - test cases tagged [long], which take more than 10 minutes under a tool: the round trips of all shapes, bit patterns and
 #   numbers of kept values. Those of every element offset, and a sample of the others with every encoding, run;
-# - test cases tagged [hangs], which are hidden and say why; a filter that only excludes would choose them;
 # - under racecheck, test cases tagged [collides], which decode corrupt Elias-Fano chunks: such a chunk may name a place of its
 #   tile twice, lanes of one instruction then write the same word of shared memory, and one of the values stays. That is allowed,
 #   since a corrupt chunk may decode to any values, but racecheck calls it a hazard. The other tools run these cases.
@@ -23,7 +22,7 @@ trap 'sort "$logs/summary" 2>/dev/null; rm -rf "$logs"' EXIT  # also what was do
 trap 'exit 124' TERM INT
 
 check() { # <tool> <test>
-  local log=$logs/$1.$2 status=0 cases='~[large]~[long]~[hangs]' start=$SECONDS
+  local log=$logs/$1.$2 status=0 cases='~[large]~[long]' start=$SECONDS
   if [ "$1" = racecheck ]; then cases+='~[collides]'; fi
   (cd "$root" && timeout 900 compute-sanitizer --tool "$1" --error-exitcode 99 "$tests_dir/$2" "$cases") >"$log" 2>&1 || status=$?
   local summary

@@ -32,3 +32,11 @@
 #else
 #define BITSPARSE_HOST_DEVICE
 #endif
+
+// A function that takes a kernel's address on behalf of its caller. Each shared object needs one of its
+// own: kernels and a static CUDA runtime are the object's own, too, and know nothing of another's.
+#if defined(__GNUC__)
+#define BITSPARSE_OWN_COPY __attribute__((visibility("hidden")))
+#else
+#define BITSPARSE_OWN_COPY
+#endif

@@ -31,10 +31,11 @@ def compile_log(nvcc, include_dir):
 
 def short_name(symbol):
     """'compress sign, bf16 32x128, vectors, 64 threads x 2 tiles' from a demangled kernel; ', arena' if it works in one."""
-    arena = ", arena" if re.search("::arena_|::statistics_", symbol) else ""
+    arena = ", arena" if re.search("::arena_|::statistics_|::move_", symbol) else ""
     kernel = re.search(r"(compress|decompress)_kernel<", symbol)
     if kernel is None:
-        return re.search(r"(\w+_kernel)", symbol).group(1) + arena
+        far = {"0": ", far source", "1": ", far target"}.get(next(iter(re.findall(r"far_end\)(\d)", symbol)), ""), "")
+        return re.search(r"(\w+_kernel)", symbol).group(1) + far + arena
     element, rows, cols = re.search(r"tile_format<bitsparse::v0::(\w+), (\d+), (\d+)>", symbol).groups()
     arrangement = "vectors" if "uint4" in symbol else "values"
     if kernel.group(1) == "compress":

@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include <bitsparse/arena/arena.cuh>
+#include <bitsparse/arena/offload.cuh>
 #include <bitsparse/arena/operations.cuh>
 #include <bitsparse/arena/statistics.cuh>
 #include <bitsparse/device/compress.cuh>
@@ -65,6 +66,8 @@ void resources() {
   bs::arena_tensor_view<format> const tensor{};
   instantiate<format>(tensor);
   (void)bs::release(tensor, nullptr);
+  (void)bs::offload(tensor, 8, nullptr);
+  (void)bs::prefetch(tensor, 8, nullptr);
   (void)bs::report(tensor, nullptr, nullptr);
   (void)bs::reset(tensor.arena, nullptr);
   (void)bs::clear(tensor.arena, nullptr);

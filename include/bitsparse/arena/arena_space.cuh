@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: 2026 the bitsparse authors
 /// @file
-/// LAYER 4: the address space of a tensor in an arena, as compress and decompress use it.
+/// LAYER 4: the address space of a tensor in an arena, as compress and decompress use it. Over 300
+/// lines: who fills a slab map and who reads it or empties it are to be read together.
 #pragma once
 
 #include <cstddef>
@@ -262,6 +263,13 @@ struct arena_space {
       if (i < needed) atomicAdd(&used[kind], 1u);
     }
     __syncthreads();
+    bool const is_corrupt =
+        threadIdx.x < 2 && !arena.has_room(static_cast<int>(threadIdx.x), sizes[threadIdx.x]);
+    if (__syncthreads_or(is_corrupt)) {  // the map names what it cannot hold: kept until reset()
+      for (std::uint32_t i = threadIdx.x; i < count; i += prologue_threads) slab_map[i] = 0;
+      if (threadIdx.x == 0) arena.raise(device_condition::corrupt_tile);
+      return;
+    }
     if (threadIdx.x < 2) {
       first[threadIdx.x] = atomicAdd(&arena.state->given[threadIdx.x],
                                      static_cast<unsigned long long>(sizes[threadIdx.x]));

@@ -176,6 +176,13 @@ struct arena_view {
     if (count != 0) atomicMax(&state->peak_demand, atomicSub(&state->demand, count));
   }
 
+  /// Whether a queue can hold so many more: always, if they are slabs that were taken from it.
+  /// Threads: any.
+  __device__ inline bool has_room(int kind, std::uint32_t count) const {
+    unsigned long long const given = now(state->given[kind]);
+    __threadfence();  // in this order: others may take meanwhile
+    return given + count <= now(state->taken[kind]) + num_slabs_of(kind);
+  }
   /// Puts a slab into its queue's place number \p number. announce() lets it be taken: before or after,
   /// since who takes it waits for it.
   /// Threads: any; each with a number of its own, from a range that was added to given.

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cuda_runtime_api.h>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <stdexcept>
@@ -33,7 +34,9 @@ class compressed_tensor {
       throw std::runtime_error("arena tensor: the device memory for its metadata cannot be had");
     }
     memory_.reset(memory);
-    if (cudaMemset(memory, 0, bytes) != cudaSuccess)
+    // Zeroed before any stream uses it, also one that does not wait for the default stream.
+    if (cudaMemset(memory, 0, bytes) != cudaSuccess ||
+        cudaStreamSynchronize(nullptr) != cudaSuccess)
       throw std::runtime_error("arena tensor: the state cannot be set");
     view_ = make_arena_tensor<Format>(memory, rows, cols, arena);
   }

@@ -6,9 +6,8 @@
 #pragma once
 
 #include <cuda_runtime_api.h>
+#include <algorithm>
 #include <cstdint>
-
-#include <cub/block/block_scan.cuh>
 
 #include <bitsparse/arena/arena_space.cuh>
 #include <bitsparse/arena/arena_tensor.cuh>
@@ -40,14 +39,10 @@ __device__ __forceinline__ std::uint64_t used_bytes(arena_space const& space, st
   return min(units * unit_bytes, space.arena.slab_bytes());
 }
 
-inline constexpr int plan_threads = 256;
-
 /// Lists the slabs that are not where they should be, in the map's order, and takes one for each. A
-/// slab for which there is none stays. One block of plan_threads.
+/// slab for which there is none stays. One warp, so that it starts beside a product, too.
 template <class Params>
-__global__ void __launch_bounds__(plan_threads) plan_moves_kernel(Params const params) {
-  using block_scan = cub::BlockScan<std::uint32_t, plan_threads>;
-  __shared__ typename block_scan::TempStorage scan_storage;
+__global__ void __maxnreg__(32) plan_moves_kernel(Params const params) {
   allow_next_kernel();
   arena_space const& space = params.space;
   arena_view const& arena  = space.arena;
@@ -55,7 +50,7 @@ __global__ void __launch_bounds__(plan_threads) plan_moves_kernel(Params const p
   if (!is_full && threadIdx.x == 0) arena.raise(device_condition::not_full);
   std::uint32_t const slabs = is_full ? min(space.needed_slabs(), space.map_slabs) : 0;
   std::uint32_t num_moves   = 0;
-  for (std::uint32_t begin = 0; begin < slabs; begin += plan_threads) {
+  for (std::uint32_t begin = 0; begin < slabs; begin += 32) {
     std::uint32_t const i     = begin + threadIdx.x;
     std::uint32_t const entry = i < slabs ? space.slab_map[i] : 0;
     std::uint32_t target      = arena_view::no_slab;
@@ -63,12 +58,11 @@ __global__ void __launch_bounds__(plan_threads) plan_moves_kernel(Params const p
       target = arena.take(params.to);
       if (target == arena_view::no_slab) arena.count_unmoved();
     }
-    bool const moves = target != arena_view::no_slab;
-    std::uint32_t before, all;
-    block_scan(scan_storage).ExclusiveSum(moves ? 1u : 0u, before, all);
-    if (moves) params.moves[num_moves + before] = {i, target};
-    num_moves += all;
-    __syncthreads();  // scan_storage is free
+    std::uint32_t const moves = __ballot_sync(0xffffffffu, target != arena_view::no_slab);
+    if (target != arena_view::no_slab) {
+      params.moves[num_moves + __popc(moves & ((1u << threadIdx.x) - 1))] = {i, target};
+    }
+    num_moves += __popc(moves);
   }
   if (threadIdx.x != 0) return;
   space.state->num_moves = num_moves;
@@ -184,9 +178,10 @@ status launch_move(arena_tensor_view<Format> const& tensor,
   launch_order order;
   if (status const loaded = load(kernel, order); !loaded.ok()) return loaded;
   move_params const params{arena_space{tensor}, tensor.moves, to};
-  status const planned = launch(plan_moves_kernel<move_params>, 1, plan_threads, params, stream);
+  status const planned = launch(plan_moves_kernel<move_params>, 1, 32, params, stream);
   if (!planned.ok()) return planned;
-  return launch(kernel, static_cast<std::uint32_t>(num_blocks), 32, params, stream, order);
+  auto const blocks = static_cast<std::uint32_t>(num_blocks);
+  return launch(kernel, blocks, 32, params, stream, order, std::min(blocks & -blocks, 8u));
 }
 
 }  // namespace detail

@@ -47,7 +47,7 @@ inline constexpr char const* no_kernel_text =
 /// older architectures, compiled for a newer device at load time, has no wait_for_prologue().
 /// Errors: cuda_error.
 template <class Params>
-status load(void (*kernel)(Params), launch_order& order) {
+BITSPARSE_OWN_COPY status load(void (*kernel)(Params), launch_order& order) {
   cudaFuncAttributes code{};
   cudaError_t const error = cudaFuncGetAttributes(&code, kernel);
   order =
@@ -59,22 +59,29 @@ status load(void (*kernel)(Params), launch_order& order) {
 /// Stream: asynchronous on `stream`; does not synchronise or allocate; capturable.
 /// Errors: cuda_error with the launch's own code, not the thread's last error.
 /// @param order `overlaps` only if load() said so
+/// @param spread blocks that start together, each on a multiprocessor of its own: a power of two up to
+///   8 that divides num_blocks. More than 1 only where order is `overlaps`.
 template <class Params>
-status launch(void (*kernel)(Params),
-              std::uint32_t num_blocks,
-              int num_threads,
-              Params const& params,
-              cudaStream_t stream,
-              launch_order order = launch_order::after) {
-  cudaLaunchAttribute attribute{};
-  attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  attribute.val.programmaticStreamSerializationAllowed = 1;
+BITSPARSE_OWN_COPY status launch(void (*kernel)(Params),
+                                 std::uint32_t num_blocks,
+                                 int num_threads,
+                                 Params const& params,
+                                 cudaStream_t stream,
+                                 launch_order order   = launch_order::after,
+                                 std::uint32_t spread = 1) {
+  cudaLaunchAttribute attributes[3]{};
+  attributes[0].id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  attributes[0].val.programmaticStreamSerializationAllowed = 1;
+  attributes[1].id                                         = cudaLaunchAttributeClusterDimension;
+  attributes[1].val.clusterDim                             = {spread, 1, 1};
+  attributes[2].id = cudaLaunchAttributeClusterSchedulingPolicyPreference;
+  attributes[2].val.clusterSchedulingPolicyPreference = cudaClusterSchedulingPolicySpread;
   cudaLaunchConfig_t config{};
   config.gridDim  = dim3(num_blocks);
   config.blockDim = dim3(static_cast<unsigned>(num_threads));
   config.stream   = stream;
-  config.attrs    = &attribute;
-  config.numAttrs = order == launch_order::overlaps ? 1 : 0;
+  config.attrs    = attributes;
+  config.numAttrs = order == launch_order::after ? 0 : spread == 1 ? 1 : 3;
   return from_cuda(cudaLaunchKernelEx(&config, kernel, params), no_kernel_text);
 }
 

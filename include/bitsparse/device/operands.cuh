@@ -353,7 +353,6 @@ status check_dense(decompress_operands<First, Gradient, Second> const& operands,
                 "bitsparse: the operands have a gradient if, and only if, the op uses one");
   constexpr auto invalid      = status_code::invalid_argument;
   constexpr std::uint32_t run = 16 / sizeof(typename Format::bits_type);
-  using traits                = result_traits<First>;
   num_rows                    = wanted_rows(operands);
   if (operands.first_row % Format::rows != 0) {
     return {invalid, "row range: it does not begin with a tile: first_row % Format::rows is not 0"};

@@ -98,6 +98,7 @@ class Figures(unittest.TestCase):
             self.run_script(report / "report.py", results / "kernels.json", "--docs", copy / "docs")
             self.run_script(report / "training.py", results / "ffn.json", "--pytorch", results / "ffn_pytorch.json",
                             "--ops", results / "fused_ops.json", "--docs", copy / "docs")
+            self.run_script(report / "offload.py", results / "offload.json", "--docs", copy / "docs")
             self.run_script(report / "recorded.py", copy, "--results", ROOT, "--fill")
             for made in [copy / "README.md", *(copy / "docs").glob("*.md")]:
                 with self.subTest(page=made.name):

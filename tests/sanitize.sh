@@ -6,6 +6,7 @@
 # - test cases tagged [large], which need tens of GiB;
 # - test cases tagged [long], which take more than 10 minutes under a tool: the round trips of all shapes, bit patterns and
 #   numbers of kept values. Those of every element offset, and a sample of the others with every encoding, run;
+# - test cases tagged [api_error], in which a call of the CUDA API fails, as it should: memcheck reports such calls;
 # - under racecheck, test cases tagged [collides], which decode corrupt Elias-Fano chunks: such a chunk may name a place of its
 #   tile twice, lanes of one instruction then write the same word of shared memory, and one of the values stays. That is allowed,
 #   since a corrupt chunk may decode to any values, but racecheck calls it a hazard. The other tools run these cases.
@@ -22,7 +23,7 @@ trap 'sort "$logs/summary" 2>/dev/null; rm -rf "$logs"' EXIT  # also what was do
 trap 'exit 124' TERM INT
 
 check() { # <tool> <test>
-  local log=$logs/$1.$2 status=0 cases='~[large]~[long]' start=$SECONDS
+  local log=$logs/$1.$2 status=0 cases='~[large]~[long]~[api_error]' start=$SECONDS
   if [ "$1" = racecheck ]; then cases+='~[collides]'; fi
   (cd "$root" && timeout 900 compute-sanitizer --tool "$1" --error-exitcode 99 "$tests_dir/$2" "$cases") >"$log" 2>&1 || status=$?
   local summary

@@ -218,7 +218,22 @@ def header_cost(results):
                   for row in results.load("host/header_cost.json")["rows"]])
 
 
+# ----------------------------------------------------------------------------------------------------------------------
+# docs/reliability.md
+# ----------------------------------------------------------------------------------------------------------------------
+
+def campaigns(results):
+    lines = [[f"libFuzzer, {row['target']}", f"{row['executions']:,} executions", f"{row['seconds']:,} s", str(row["failures"])]
+             for row in results.load("host/fuzz.json")["targets"]]
+    device = results.load("h200/device_fuzz.json")
+    lines.append(["device_fuzz", f"{device['cases']:,} cases", f"{device['seconds']:,.0f} s", str(device["failures"])])
+    for row in results.load("h200/restart.json"):
+        lines.append([f"killed in {row['killed_in']}, started again", "1 run", "7 s", str(int(row["next_run_status"] != 0))])
+    return table(["campaign", "size", "time", "failures"], lines)
+
+
 TABLES = {
+    "docs/reliability.md": {"campaigns": campaigns},
     "docs/integration.md": {"header_cost": header_cost},
     "docs/design.md": {"elias_fano": elias_fano},
     "README.md": {"real_ratios": real_ratios, "roofline": roofline, "step_summary": step_summary, "pytorch_summary": pytorch_summary},

@@ -209,6 +209,9 @@ TEST_CASE("offload: bad arguments are refused by name", "[arena][offload]") {
   CHECK(bs::offload(bs::arena_tensor_view<format>{}, 8, nullptr).code() ==
         bs::status_code::invalid_argument);
   CHECK_THROWS_AS(bs::offloader{0}, std::invalid_argument);
+}
+
+TEST_CASE("offload: pinned memory that cannot be had is said to be that", "[offload][api_error]") {
   // 64 TiB of pinned memory
   CHECK_THROWS_WITH((bs::arena{1, 1u << 20, 64u << 20}),
                     "arena: the pinned host memory for the slabs cannot be had");

@@ -49,18 +49,36 @@ __global__ void __maxnreg__(32) plan_moves_kernel(Params const params) {
   bool const is_full       = space.is_full();
   if (!is_full && threadIdx.x == 0) arena.raise(device_condition::not_full);
   std::uint32_t const slabs = is_full ? min(space.needed_slabs(), space.map_slabs) : 0;
-  std::uint32_t num_moves   = 0;
-  for (std::uint32_t begin = 0; begin < slabs; begin += 32) {
-    std::uint32_t const i     = begin + threadIdx.x;
+  auto const is_elsewhere   = [&](std::uint32_t i) {
     std::uint32_t const entry = i < slabs ? space.slab_map[i] : 0;
-    std::uint32_t target      = arena_view::no_slab;
-    if (entry != 0 && entry <= arena.num_slabs() && arena.kind_of(entry - 1) != params.to) {
-      target = arena.take(params.to);
+    return entry != 0 && entry <= arena.num_slabs() && arena.kind_of(entry - 1) != params.to;
+  };
+  std::uint32_t wanted = 0;
+  for (std::uint32_t i = threadIdx.x; i < slabs; i += 32) wanted += is_elsewhere(i) ? 1 : 0;
+  wanted = __reduce_add_sync(0xffffffffu, wanted);
+  // All at once, or one by one where there are fewer.
+  arena_view::tickets drawn{0, 0};
+  if (threadIdx.x == 0 && wanted != 0) drawn = arena.draw(params.to, wanted, 0);
+  drawn.first = __shfl_sync(0xffffffffu, drawn.first, 0);
+  drawn.count = __shfl_sync(0xffffffffu, drawn.count, 0);
+
+  std::uint32_t num_moves = 0, num_before = 0;
+  for (std::uint32_t begin = 0; begin < slabs; begin += 32) {
+    std::uint32_t const i      = begin + threadIdx.x;
+    bool const is_one          = is_elsewhere(i);
+    std::uint32_t const before = (1u << threadIdx.x) - 1;
+    std::uint32_t const ones   = __ballot_sync(0xffffffffu, is_one);
+    std::uint32_t target       = arena_view::no_slab;
+    if (is_one) {
+      target = drawn.count != 0
+                   ? arena.collect(params.to, drawn.first + num_before + __popc(ones & before))
+                   : arena.take(params.to);
       if (target == arena_view::no_slab) arena.count_unmoved();
     }
+    num_before += __popc(ones);
     std::uint32_t const moves = __ballot_sync(0xffffffffu, target != arena_view::no_slab);
     if (target != arena_view::no_slab) {
-      params.moves[num_moves + __popc(moves & ((1u << threadIdx.x) - 1))] = {i, target};
+      params.moves[num_moves + __popc(moves & before)] = {i, target};
     }
     num_moves += __popc(moves);
   }
@@ -163,25 +181,50 @@ __global__ void __maxnreg__(32) move_kernel(Params const params) {
   if (__any_sync(0xffffffffu, is_last)) finish_moves(params);
 }
 
+/// The host checks, and what the two kernels get.
 template <class Format>
-status launch_move(arena_tensor_view<Format> const& tensor,
-                   int to,
-                   int num_blocks,
-                   cudaStream_t stream) {
+status make_moves(arena_tensor_view<Format> const& tensor,
+                  int to,
+                  int num_blocks,
+                  move_params& params) {
   if (status const checked = check_arena_tensor(tensor); !checked.ok()) return checked;
   if (num_blocks < 1 || num_blocks > 1024) {
     return {status_code::invalid_argument, "offload, prefetch: num_blocks is not 1 to 1024"};
   }
-  if (num_tiles<Format>(tensor.rows, tensor.cols) == 0) return {};
-  auto* const kernel = to == 1 ? move_kernel<far_end::target, move_params>
-                               : move_kernel<far_end::source, move_params>;
-  launch_order order;
-  if (status const loaded = load(kernel, order); !loaded.ok()) return loaded;
-  move_params const params{arena_space{tensor}, tensor.moves, to};
-  status const planned = launch(plan_moves_kernel<move_params>, 1, 32, params, stream);
-  if (!planned.ok()) return planned;
-  auto const blocks = static_cast<std::uint32_t>(num_blocks);
-  return launch(kernel, blocks, 32, params, stream, order, std::min(blocks & -blocks, 8u));
+  params = {arena_space{tensor}, tensor.moves, to};
+  return {};
+}
+
+BITSPARSE_OWN_COPY inline status launch_plan(move_params const& params, cudaStream_t stream) {
+  return launch(plan_moves_kernel<move_params>, 1, 32, params, stream);
+}
+
+/// @param order `overlaps` if launch_plan() came just before in the stream
+BITSPARSE_OWN_COPY inline status launch_moves(move_params const& params,
+                                              int num_blocks,
+                                              cudaStream_t stream,
+                                              launch_order order) {
+  auto* const kernel = params.to == 1 ? move_kernel<far_end::target, move_params>
+                                      : move_kernel<far_end::source, move_params>;
+  launch_order possible;
+  if (status const loaded = load(kernel, possible); !loaded.ok()) return loaded;
+  auto const blocks   = static_cast<std::uint32_t>(num_blocks);
+  bool const is_newer = possible == launch_order::overlaps;  // code for sm_90 or later
+  return launch(kernel,
+                blocks,
+                32,
+                params,
+                stream,
+                is_newer ? order : launch_order::after,
+                is_newer ? std::min(blocks & -blocks, 8u) : 1);
+}
+
+template <class Format>
+status move(arena_tensor_view<Format> const& tensor, int to, int num_blocks, cudaStream_t stream) {
+  move_params params{arena_space{tensor}, nullptr, to};
+  if (status const made = make_moves(tensor, to, num_blocks, params); !made.ok()) return made;
+  if (status const planned = launch_plan(params, stream); !planned.ok()) return planned;
+  return launch_moves(params, num_blocks, stream, launch_order::overlaps);
 }
 
 }  // namespace detail
@@ -199,14 +242,14 @@ status launch_move(arena_tensor_view<Format> const& tensor,
 /// @param num_blocks blocks of one warp, which fit beside a matrix product's
 template <class Format>
 status offload(arena_tensor_view<Format> tensor, int num_blocks, cudaStream_t stream) {
-  return detail::launch_move(tensor, 1, num_blocks, stream);
+  return detail::move(tensor, 1, num_blocks, stream);
 }
 
 /// Moves a full tensor's chunks into device slabs and gives its host slabs back: offload's mirror.
 /// What finds no free device slab stays in host memory, from where decompress reads it as well.
 template <class Format>
 status prefetch(arena_tensor_view<Format> tensor, int num_blocks, cudaStream_t stream) {
-  return detail::launch_move(tensor, 0, num_blocks, stream);
+  return detail::move(tensor, 0, num_blocks, stream);
 }
 
 }  // namespace v0

@@ -61,8 +61,9 @@ class transfer {
   detail::unique_event done_;
 };
 
-/// Two side streams, to the host and back, of the highest priority: their few blocks start before the
-/// blocks of a kernel that fills the device. One per device; move-only.
+/// Side streams, to the host and back, of the highest priority: their few blocks start before the
+/// blocks of a kernel that fills the device. What a tensor's move needs is planned on a stream beside
+/// the one that copies, so that copies follow each other without a gap. One per device; move-only.
 ///
 /// Errors: the constructor throws std::runtime_error or std::invalid_argument.
 /// Stream: the constructor and the destructor may synchronise; nothing else does.
@@ -75,11 +76,13 @@ class offloader {
     }
     int least = 0, greatest = 0;
     bool made = cudaDeviceGetStreamPriorityRange(&least, &greatest) == cudaSuccess;
-    for (detail::unique_stream& side : sides_) {
-      cudaStream_t stream = nullptr;
-      made                = made &&
-             cudaStreamCreateWithPriority(&stream, cudaStreamNonBlocking, greatest) == cudaSuccess;
-      side.reset(stream);
+    for (auto* const streams : {planners_, movers_}) {
+      for (int to = 0; to < 2; ++to) {
+        cudaStream_t stream = nullptr;
+        made = made && cudaStreamCreateWithPriority(&stream, cudaStreamNonBlocking, greatest) ==
+                           cudaSuccess;
+        streams[to].reset(stream);
+      }
     }
     if (!made) throw std::runtime_error("offloader: a stream cannot be created");
   }
@@ -98,7 +101,7 @@ class offloader {
   /// far: as a rule the release of the tensor whose slabs it will take.
   template <class Format>
   status prefetch(arena_tensor_view<Format> tensor, transfer& moved, cudaStream_t after) {
-    if (status const checked = moved.wait(sides_[0].get()); !checked.ok()) return checked;
+    if (status const checked = moved.wait(planners_[0].get()); !checked.ok()) return checked;
     return move(tensor, 0, moved, after);
   }
 
@@ -108,18 +111,30 @@ class offloader {
               int to,
               transfer& moved,
               cudaStream_t after) {
-    constexpr char const* text = "offloader: a stream cannot wait for another one";
-    cudaStream_t const side    = sides_[to].get();
-    cudaError_t error          = cudaEventRecord(now_.get(), after);
-    if (error == cudaSuccess) error = cudaStreamWaitEvent(side, now_.get(), 0);
-    if (error != cudaSuccess) return detail::from_cuda(error, text);
-    status const started = detail::launch_move(tensor, to, num_blocks_, side);
-    error                = cudaEventRecord(moved.done_.get(), side);
-    return started.ok() ? detail::from_cuda(error, text) : started;
+    detail::move_params params{detail::arena_space{tensor}, nullptr, to};
+    if (status const made = detail::make_moves(tensor, to, num_blocks_, params); !made.ok()) {
+      return made;
+    }
+    cudaStream_t const planner = planners_[to].get(), mover = movers_[to].get();
+    if (status const chained = chain(after, planner); !chained.ok()) return chained;
+    if (status const planned = detail::launch_plan(params, planner); !planned.ok()) return planned;
+    if (status const chained = chain(planner, mover); !chained.ok()) return chained;
+    status const started =
+        detail::launch_moves(params, num_blocks_, mover, detail::launch_order::after);
+    if (!started.ok()) return started;
+    return detail::from_cuda(cudaEventRecord(moved.done_.get(), mover), chain_text);
+  }
+  /// Makes a stream wait for what is enqueued on another one.
+  status chain(cudaStream_t first, cudaStream_t then) {
+    cudaError_t const recorded = cudaEventRecord(now_.get(), first);
+    if (recorded != cudaSuccess) return detail::from_cuda(recorded, chain_text);
+    return detail::from_cuda(cudaStreamWaitEvent(then, now_.get(), 0), chain_text);
   }
 
+  static constexpr char const* chain_text = "offloader: a stream cannot wait for another one";
+
   int num_blocks_;
-  detail::unique_stream sides_[2];  // from the host, to the host
+  detail::unique_stream planners_[2], movers_[2];  // from the host, to the host
   detail::unique_event now_ = detail::make_event();
 };
 

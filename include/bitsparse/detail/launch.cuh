@@ -60,7 +60,7 @@ BITSPARSE_OWN_COPY status load(void (*kernel)(Params), launch_order& order) {
 /// Errors: cuda_error with the launch's own code, not the thread's last error.
 /// @param order `overlaps` only if load() said so
 /// @param spread blocks that start together, each on a multiprocessor of its own: a power of two up to
-///   8 that divides num_blocks. More than 1 only where order is `overlaps`.
+///   8 that divides num_blocks; more than 1 only for code for sm_90 and newer
 template <class Params>
 BITSPARSE_OWN_COPY status launch(void (*kernel)(Params),
                                  std::uint32_t num_blocks,
@@ -70,18 +70,26 @@ BITSPARSE_OWN_COPY status launch(void (*kernel)(Params),
                                  launch_order order   = launch_order::after,
                                  std::uint32_t spread = 1) {
   cudaLaunchAttribute attributes[3]{};
-  attributes[0].id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  attributes[0].val.programmaticStreamSerializationAllowed = 1;
-  attributes[1].id                                         = cudaLaunchAttributeClusterDimension;
-  attributes[1].val.clusterDim                             = {spread, 1, 1};
-  attributes[2].id = cudaLaunchAttributeClusterSchedulingPolicyPreference;
-  attributes[2].val.clusterSchedulingPolicyPreference = cudaClusterSchedulingPolicySpread;
+  unsigned num_attributes = 0;
+  if (order == launch_order::overlaps) {
+    auto& attribute = attributes[num_attributes++];
+    attribute.id    = cudaLaunchAttributeProgrammaticStreamSerialization;
+    attribute.val.programmaticStreamSerializationAllowed = 1;
+  }
+  if (spread > 1) {
+    auto& cluster          = attributes[num_attributes++];
+    cluster.id             = cudaLaunchAttributeClusterDimension;
+    cluster.val.clusterDim = {spread, 1, 1};
+    auto& policy           = attributes[num_attributes++];
+    policy.id              = cudaLaunchAttributeClusterSchedulingPolicyPreference;
+    policy.val.clusterSchedulingPolicyPreference = cudaClusterSchedulingPolicySpread;
+  }
   cudaLaunchConfig_t config{};
   config.gridDim  = dim3(num_blocks);
   config.blockDim = dim3(static_cast<unsigned>(num_threads));
   config.stream   = stream;
   config.attrs    = attributes;
-  config.numAttrs = order == launch_order::after ? 0 : spread == 1 ? 1 : 3;
+  config.numAttrs = num_attributes;
   return from_cuda(cudaLaunchKernelEx(&config, kernel, params), no_kernel_text);
 }
 

@@ -225,8 +225,6 @@ def header_cost(results):
 def campaigns(results):
     lines = [[f"libFuzzer, {row['target']}", f"{row['executions']:,} executions", f"{row['seconds']:,} s", str(row["failures"])]
              for row in results.load("host/fuzz.json")["targets"]]
-    device = results.load("h200/device_fuzz.json")
-    lines.append(["device_fuzz", f"{device['cases']:,} cases", f"{device['seconds']:,.0f} s", str(device["failures"])])
     for row in results.load("h200/restart.json"):
         lines.append([f"killed in {row['killed_in']}, started again", "1 run", "7 s", str(int(row["next_run_status"] != 0))])
     return table(["campaign", "size", "time", "failures"], lines)

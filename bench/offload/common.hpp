@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: 2026 the bitsparse authors
 /// @file
-/// What the parts of the offload benchmark share: pinned memory, side streams, interleaved rounds,
-/// and the words of a failure.
+/// What the parts of the offload benchmark share: pinned memory, side streams, and the words of a
+/// failure.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -10,7 +10,6 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -87,22 +86,6 @@ class order_event {
  private:
   cudaEvent_t event_ = nullptr;
 };
-
-/// One of several ways of doing the same, measured in turns: each round runs every one once.
-struct contender {
-  std::string name;
-  std::function<double()> milliseconds;
-  std::vector<double> rounds;
-};
-
-inline void take_turns(std::vector<contender>& contenders, int rounds) {
-  for (int round = -1; round < rounds; ++round) {  // the first is a rehearsal
-    for (contender& one : contenders) {
-      double const elapsed = one.milliseconds();
-      if (round >= 0) one.rounds.push_back(elapsed);
-    }
-  }
-}
 
 inline bs::arena_report report_of(bs::arena_view const& arena) {
   static pinned_memory const memory(sizeof(bs::report_slot<bs::arena_report>));

@@ -3,10 +3,11 @@
 /// @file
 /// What a large matrix product and the transfers beside it take from each other.
 #include <chrono>
+#include <functional>
 #include <thread>
 
-#include <bench/ffn_training/gemm.hpp>
 #include <bench/offload/common.hpp>
+#include <bench/offload/products.hpp>
 
 namespace offload_bench {
 
@@ -16,28 +17,6 @@ using format = bs::default_format<bs::bf16>;
 
 constexpr std::uint64_t rows = 8192, cols = 32768, values = rows * cols;
 constexpr int num_products = 12;
-
-/// The FFN's first product: tokens 16,000, width 4096, hidden 21504.
-struct products {
-  ffn::device_allocations memory;
-  ffn::gemms gemms{memory};
-  ffn::gemm_problem problem{21504, 16000, 4096, true, false};
-  ffn::gemm_operands operands;
-
-  products() {
-    auto const matrix = [&](std::uint64_t count, std::uint64_t seed) {
-      auto* const data = memory.allocate<std::uint16_t>(ffn::category::other, count);
-      bench::fill_activations<bs::bf16>(data, count, 0, seed);
-      return data;
-    };
-    operands.a = matrix(problem.m * problem.k, 1);
-    operands.b = matrix(problem.n * problem.k, 2);
-    operands.d = memory.allocate<std::uint16_t>(ffn::category::other, problem.m * problem.n);
-    gemms.run(problem, operands, nullptr);
-    require_cuda(cudaDeviceSynchronize(), "gemm");
-  }
-  void run(cudaStream_t stream) { gemms.run(problem, operands, stream); }
-};
 
 /// Work that keeps the link busy in one direction or both, for longer than the products take.
 struct traffic {
@@ -49,7 +28,7 @@ struct traffic {
 
 struct workplace {
   static constexpr std::uint64_t num_slabs = 1600;
-  products gemm;
+  products gemm{21504, 16000, 4096};  // an FFN's first one: hidden, tokens, width
   side_stream stream, out{true}, in{true};
   bs::arena arena{3 * num_slabs, 3 * num_slabs};
   bs::compressed_tensor<format> first{arena.view(), rows, cols}, second{arena.view(), rows, cols};

@@ -4,8 +4,8 @@
 /// A training step whose activations go to the host in forward and come back in backward, all but the
 /// last layer's, which backward begins with; the link takes from half of to four times what the
 /// computation takes. No offload, dense asynchronous offload, and bitsparse.
-#include <bench/ffn_training/gemm.hpp>
 #include <bench/offload/common.hpp>
+#include <bench/offload/products.hpp>
 
 namespace offload_bench {
 
@@ -59,10 +59,7 @@ struct network {
   static constexpr std::uint64_t values = dense_bytes / sizeof(bits_type);
   static constexpr std::uint64_t rows   = values / cols;
 
-  ffn::device_allocations memory;
-  ffn::gemms gemms{memory};
-  ffn::gemm_problem problem{8192, 8192, 8192, true, false};
-  ffn::gemm_operands operands;
+  products work{8192, 8192, 8192};
   device_memory magnitudes{bench::num_magnitudes * sizeof(bits_type)};
   device_memory sums;
   std::vector<double> kept;
@@ -71,14 +68,6 @@ struct network {
   side_stream stream;
 
   explicit network(std::size_t max_layers) : sums(max_layers * sizeof(unsigned long long)) {
-    auto const matrix = [&](std::uint64_t count, std::uint64_t seed) {
-      auto* const data = memory.allocate<std::uint16_t>(ffn::category::other, count);
-      bench::fill_activations<bs::bf16>(data, count, 0, seed);
-      return data;
-    };
-    operands.a = matrix(problem.m * problem.k, 1);
-    operands.b = matrix(problem.n * problem.k, 2);
-    operands.d = memory.allocate<std::uint16_t>(ffn::category::other, problem.m * problem.n);
     auto table = bench::make_activations<Element>(bench::num_magnitudes, 0, 1);
     for (auto& bits : table) bits = bits == 0 ? bits_type{1} : bits;
     require_cuda(
@@ -87,7 +76,7 @@ struct network {
     event_timer timer;
     std::vector<double> times;
     for (int i = 0; i < 40; ++i) {
-      times.push_back(timer.milliseconds([&] { gemms.run(problem, operands, stream); }, stream));
+      times.push_back(timer.milliseconds([&] { work.run(stream); }, stream));
     }
     product_ms = ffn::summarize({times.begin() + 20, times.end()}).median;
   }
@@ -102,7 +91,7 @@ struct network {
     auto const until = [&](int layers) {
       return static_cast<int>(layers * factor * products_per_layer + 0.5);
     };
-    for (int i = until(done); i < until(done + 1); ++i) gemms.run(problem, operands, stream);
+    for (int i = until(done); i < until(done + 1); ++i) work.run(stream);
   }
   void forward(int layer, void* activation) {
     compute(layer, 1);
@@ -281,7 +270,6 @@ class step_measurement {
         {"dense", std::make_unique<dense_offload<Element>>(layers), {}, {}, {}, {}});
     add<bs::codec::sign>("sign", layers);
     add<bs::codec::compact>("compact", layers);
-    std::memset(static_cast<void*>(timings_), 0, sizeof(timings_));
     for (auto& event : timings_) require_cuda(cudaEventCreate(&event), "cudaEventCreate");
   }
 
@@ -396,7 +384,7 @@ class step_measurement {
   int& failures_;
   std::unique_ptr<network<Element>> net_;
   std::vector<entrant<Element>> entrants_;
-  cudaEvent_t timings_[3];
+  cudaEvent_t timings_[3]{};
 };
 
 /// GB/s of the copy engine, the mean of both ways.

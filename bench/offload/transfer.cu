@@ -4,6 +4,8 @@
 /// Dense bytes per second to the host and back, compression and decompression included: bitsparse,
 /// the copy engine with dense matrices, and what one does without an arena: compress, read the size,
 /// copy so many bytes.
+#include <functional>
+
 #include <bench/offload/common.hpp>
 
 namespace offload_bench {

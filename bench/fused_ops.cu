@@ -6,7 +6,9 @@
 /// Names: forward|backward/<op>/<stored element>/16000x21504/zeros:<share>/<codec or dense>. The
 /// dense rows are plain element-wise kernels that keep r as a dense matrix: what a layer does without
 /// bitsparse. Forward reads x and emits the activation into another matrix; backward writes the
-/// gradient over the incoming one and, for both ops, the activation into another matrix.
+/// gradient over the incoming one and, for both ops, the activation into another matrix. Rows named
+/// .../turned are what 8-bit products need: from e4m3 and bf16 gradients the activation, transposed, and
+/// the gradient both ways, all in e4m3; the dense one is the kernel that ffn_training's dense mode has.
 /// Counters: fraction, the bytes of all dense operands and, for the compressed ones, the ideal bits of
 /// the encodings chosen, over the copy rate and the time; copy_GBps; ratio.
 #include <cstdint>
@@ -16,6 +18,7 @@
 
 #include <benchmark/benchmark.h>
 
+#include <bench/ffn_training/fp8_element_wise.cuh>
 #include <bench/support/device.cuh>
 #include <bench/support/device_case.cuh>
 #include <bench/support/roofline.cuh>
@@ -107,7 +110,7 @@ class subject_of {
   using format = bs::default_format<Element>;
 
   explicit subject_of(double zeros)
-      : dense(num_rows, num_cols, num_cols, 0.5), result(num_values * 2) {
+      : dense(num_rows, num_cols, num_cols, 0.5), result(num_values * 2), turned(num_values) {
     // The mean at which so large a share of normal numbers is negative.
     float const mean = zeros == 0.5 ? 0.0f : zeros == 0.8 ? -0.8416212f : -1.2815516f;
     for (int i = 0; i < count; ++i) {
@@ -132,6 +135,7 @@ class subject_of {
 
   bench::dense_matrices<bs::bf16> dense;  // x, and gradients
   bench::device_memory result;            // what is emitted
+  bench::device_memory turned;            // a transposed gradient in e4m3
   bench::device_memory scale{sizeof(float)};
   std::vector<bs::device_tensor_view<format>> tensors;
 
@@ -214,6 +218,56 @@ void run_backward(benchmark::State& state, subject_of<Element>& subject) {
   run(state, subject, (Op::num_results == 2 ? 6.0 : 4.0) * num_values, ideal_bytes(subject), work);
 }
 
+/// Where results in e4m3 go: the activation, transposed, and the gradient both ways.
+struct turned_results {
+  std::uint8_t *activation, *gradient, *turned_gradient;
+
+  template <class Element>
+  explicit turned_results(subject_of<Element> const& subject)
+      : activation(subject.result.template as<std::uint8_t>()),
+        gradient(activation + num_values),
+        turned_gradient(subject.turned.template as<std::uint8_t>()) {}
+};
+
+template <class Codec, class ForwardOp, class Op>
+void run_turned(benchmark::State& state, subject_of<bs::fp8_e4m3>& subject) {
+  for (int i = 0; i < count; ++i) {
+    bs::compress_operands<bs::bf16> operands;
+    operands.source = subject.source(i);
+    operands.scale  = subject.scale.as<float>();
+    require(bs::compress<Codec, ForwardOp>(operands, subject.tensors[i], nullptr));
+  }
+  turned_results const results(subject);
+  auto const work = [&](int i) {
+    bs::decompress_operands<bs::transposed<bs::fp8_e4m3>, bs::bf16, bs::both_ways<bs::fp8_e4m3>>
+        operands;
+    operands.gradient          = subject.gradient(i);
+    operands.first             = {results.activation, num_cols, num_rows, num_rows};
+    operands.second.row_major  = {results.gradient, num_rows, num_cols, num_cols};
+    operands.second.transposed = {results.turned_gradient, num_cols, num_rows, num_rows};
+    operands.first_scale = operands.second_scale = subject.scale.as<float>();
+    require(bs::decompress<Op>(subject.tensors[i], operands, nullptr));
+  };
+  run(state, subject, 5.0 * num_values, ideal_bytes(subject), work);
+}
+void run_dense_turned(benchmark::State& state) {
+  auto& subject = bench::shared_case<subject_of<bs::fp8_e4m3>>("e4m3/0.50", 0.5);
+  turned_results const results(subject);
+  run(state, subject, 6.0 * num_values, 0, [&](int i) {
+    ffn::turned_backward_params params{};
+    params.stored   = reinterpret_cast<ffn::e4m3 const*>(subject.dense.dense(i));  // any bits do
+    params.gradient = reinterpret_cast<ffn::bf16 const*>(subject.gradient(i).data);
+    params.turned_activation = reinterpret_cast<ffn::e4m3*>(results.activation);
+    params.gradient_at_h     = {reinterpret_cast<ffn::e4m3*>(results.gradient),
+                                reinterpret_cast<ffn::e4m3*>(results.turned_gradient)};
+    params.stored_scale = params.activation_scale = params.gradient_scale =
+        subject.scale.as<float>();
+    params.rows = num_rows;
+    params.cols = num_cols;
+    ffn::turned_backward<ffn::squared_turned>(params, nullptr);
+  });
+}
+
 constexpr unsigned dense_blocks = (num_values / 8 + 255) / 256;
 
 template <class Op>
@@ -256,6 +310,10 @@ void add_rows(double zeros) {
       run_backward<Element, Codec, bs::relu, bs::square_and_gradient>);
   add("backward/relu_squared_gradient",
       run_backward<Element, Codec, bs::relu, bs::relu_squared_gradient>);
+  if constexpr (std::is_same_v<Element, bs::fp8_e4m3>) {
+    add("backward/square_and_gradient/turned",
+        run_turned<Codec, bs::relu, bs::square_and_gradient>);
+  }
 }
 
 }  // namespace
@@ -269,6 +327,7 @@ int main(int argc, char** argv) {
             [](auto& state) { run_dense_forward<bs::relu_squared>(state, true); });
   add_dense("backward/relu_gradient", run_dense_backward<bs::relu_gradient>);
   add_dense("backward/square_and_gradient", run_dense_backward<bs::square_and_gradient>);
+  bench::add_row("backward/square_and_gradient/turned/e4m3/16000x21504/dense", run_dense_turned);
   for (double const zeros : {0.5, 0.8, 0.9}) {
     add_rows<bs::bf16, bs::codec::sign>(zeros);
     add_rows<bs::bf16, bs::codec::compact>(zeros);

@@ -75,7 +75,7 @@ set_tests_properties(device_fuzz PROPERTIES LABELS gpu SKIP_RETURN_CODE 77 RESOU
 # Every kernel, and the example, for further architectures. A spill is a warning, so an error where warnings are.
 if(BITSPARSE_KERNEL_ARCHITECTURES)
   add_library(device_kernels OBJECT device/resources.cu)
-  bitsparse_set_up_target(device_kernels)
+  bitsparse_set_up_target(device_kernels OPTIMIZED)
   set_target_properties(device_kernels PROPERTIES CUDA_ARCHITECTURES "${BITSPARSE_KERNEL_ARCHITECTURES}")
   set_property(TARGET device_example APPEND PROPERTY CUDA_ARCHITECTURES ${BITSPARSE_KERNEL_ARCHITECTURES})
 endif()

@@ -11,6 +11,9 @@
 #   tile twice, lanes of one instruction then write the same word of shared memory, and one of the values stays. That is allowed,
 #   since a corrupt chunk may decode to any values, but racecheck calls it a hazard. The other tools run these cases.
 #
+# Of many alike steps (the bits flipped by the tests of corrupt metadata, the replays of a step that offloads, the operations of
+# several threads) one in BITSPARSE_THIN runs, 13 unless it is set.
+#
 #   tests/sanitize.sh [TEST_DIR] [JOBS] [TEST...]    (default build/tests, 8, all)
 set -uo pipefail
 
@@ -19,6 +22,7 @@ tests_dir=${1:-$root/build/tests}
 jobs_at_once=${2:-8}
 chosen=("${@:3}")
 logs=$(mktemp -d)
+export BITSPARSE_THIN=${BITSPARSE_THIN:-13}
 trap 'sort "$logs/summary" 2>/dev/null; rm -rf "$logs"' EXIT  # also what was done when it is interrupted
 trap 'exit 124' TERM INT
 

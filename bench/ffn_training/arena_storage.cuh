@@ -58,21 +58,44 @@ class pinned_slots {
   bs::report_slot<Report>* slots_ = nullptr;
 };
 
+/// Pinned host memory that the device can address; none, if of 0 bytes.
+class mapped_memory {
+ public:
+  explicit mapped_memory(std::uint64_t bytes) {
+    if (bytes != 0)
+      require_cuda(cudaHostAlloc(&memory_, bytes, cudaHostAllocMapped), "cudaHostAlloc");
+  }
+  mapped_memory(mapped_memory const&)            = delete;
+  mapped_memory& operator=(mapped_memory const&) = delete;
+  ~mapped_memory() { cudaFreeHost(memory_); }
+
+  void* device_pointer() const {
+    void* mapped = nullptr;
+    if (memory_ != nullptr)
+      require_cuda(cudaHostGetDevicePointer(&mapped, memory_, 0), "cudaHostGetDevicePointer");
+    return mapped;
+  }
+
+ private:
+  void* memory_ = nullptr;
+};
+
 /// @tparam Format of the tensors
 template <class Format>
 class arena_storage : public compressed_storage {
  public:
-  arena_storage(network& of, int num_layers, std::uint64_t num_slabs, device_allocations& memory)
+  arena_storage(network& of, int num_layers, slab_counts slabs, device_allocations& memory)
       : network_(of),
         num_layers_(num_layers),
         num_ranges_(of.ranges().size()),
         statistics_(num_ranges_ * static_cast<std::size_t>(num_layers)),
-        report_(1) {
-    std::uint64_t const bytes = bs::arena_bytes(num_slabs, 0, bs::default_slab_bytes);
+        report_(1),
+        host_slabs_(slabs.host * bs::default_slab_bytes) {
+    std::uint64_t const bytes = bs::arena_bytes(slabs.device, slabs.host, bs::default_slab_bytes);
     require(bs::make_arena(memory.allocate<char>(category::activations, bytes),
-                           num_slabs,
-                           nullptr,
-                           0,
+                           slabs.device,
+                           host_slabs_.device_pointer(),
+                           slabs.host,
                            bs::default_slab_bytes,
                            arena_),
             "arena");
@@ -138,6 +161,7 @@ class arena_storage : public compressed_storage {
   std::size_t num_ranges_;
   pinned_slots<bs::tensor_statistics> statistics_;  // (layers, ranges)
   pinned_slots<bs::arena_report> report_;           // (1,)
+  mapped_memory host_slabs_;
   bs::arena_view arena_;
   std::vector<bs::arena_tensor_view<Format>> tensors_;  // (layers, ranges)
   std::uint64_t arena_bytes_    = 0;
@@ -167,28 +191,28 @@ std::uint64_t planned_layer_slabs(ffn_shape const& shape, codec_choice codec, do
 template <template <class, class, class> class Storage, class Codec, class Network>
 std::unique_ptr<compressed_storage> make_arena_storage(Network& of,
                                                        int num_layers,
-                                                       std::uint64_t num_slabs,
+                                                       slab_counts slabs,
                                                        device_allocations& memory) {
   if (of.shape().act == activation::relu_squared) {
     return std::make_unique<Storage<Codec, bs::relu_squared, bs::square_and_gradient>>(
-        of, num_layers, num_slabs, memory);
+        of, num_layers, slabs, memory);
   }
   return std::make_unique<Storage<Codec, bs::relu, bs::value_and_relu_gradient>>(
-      of, num_layers, num_slabs, memory);
+      of, num_layers, slabs, memory);
 }
 template <template <class, class, class> class Storage, class Network>
 std::unique_ptr<compressed_storage> make_arena_storage(Network& of,
                                                        codec_choice codec,
                                                        int num_layers,
-                                                       std::uint64_t num_slabs,
+                                                       slab_counts slabs,
                                                        device_allocations& memory) {
   switch (codec) {
     case codec_choice::fast:
-      return make_arena_storage<Storage, bs::codec::fast>(of, num_layers, num_slabs, memory);
+      return make_arena_storage<Storage, bs::codec::fast>(of, num_layers, slabs, memory);
     case codec_choice::sign:
-      return make_arena_storage<Storage, bs::codec::sign>(of, num_layers, num_slabs, memory);
+      return make_arena_storage<Storage, bs::codec::sign>(of, num_layers, slabs, memory);
     default:
-      return make_arena_storage<Storage, bs::codec::compact>(of, num_layers, num_slabs, memory);
+      return make_arena_storage<Storage, bs::codec::compact>(of, num_layers, slabs, memory);
   }
 }
 

@@ -141,6 +141,10 @@ bool set_flag(std::string const& name, options& parsed) {
     parsed.what = task::help;
   } else if (name == "--check") {
     parsed.what = task::check;
+  } else if (name == "--soak") {
+    parsed.what = task::soak;
+  } else if (name == "--no-products") {
+    parsed.multiplies = false;
   } else if (name == "--no-verify") {
     parsed.verify = false;
   } else {
@@ -155,8 +159,9 @@ std::string parse_command_line(std::vector<std::string> const& arguments, option
   auto const has = [&](char const* name) {
     return std::find(arguments.begin(), arguments.end(), name) != arguments.end();
   };
-  set_preset(has("--check") ? "check" : has("--train") ? "language" : "paper", parsed);
-  if (has("--check")) parsed.zeros = 0.8;  // so that the input's constant part changes the density
+  bool const is_small = has("--check") || has("--soak");
+  set_preset(is_small ? "check" : has("--train") ? "language" : "paper", parsed);
+  if (is_small) parsed.zeros = 0.8;  // so that the input's constant part changes the density
   for (std::size_t i = 0; i + 1 < arguments.size(); ++i) {
     if (arguments[i] == "--preset" && !set_preset(arguments[i + 1], parsed)) {
       return "--preset is paper, nanogpt, nemotron, check or language";
@@ -180,6 +185,7 @@ std::string parse_command_line(std::vector<std::string> const& arguments, option
     if (parsed.learning_rate > 0)
       return "--sgd is of bf16 alone: no other weights are kept in e4m3";
   }
+  if (parsed.steps == 0) parsed.steps = parsed.what == task::soak ? 30000 : 300;
   return parsed.shape.problem();
 }
 
@@ -189,6 +195,8 @@ where only the way differs in which the activations are kept for the backward pa
 
   ffn_training [options]             measure all modes, interleaved, against the dense one
   ffn_training --check [options]     gradients equal to the dense mode's, bit for bit; small
+  ffn_training --soak [options]      many replayed steps of changing density over arenas that spill;
+                                     every 100th compared with dense, memory watched; small
   ffn_training --train FILE          a byte-level language model, trained densely and compressed
 
   --preset paper|nanogpt|nemotron|check|language
@@ -206,8 +214,10 @@ where only the way differs in which the activations are kept for the backward pa
   --graph both|only|off              time the step as a CUDA graph, too; only; or not
   --sgd RATE                         update the weights in the step (default: gradients are dropped)
   --gradients bf16|fp32              element of the weight gradients (default bf16)
+  --no-products                      time the step with copies of the products in place of them, so
+                                     that the modes differ by their element-wise work alone
   --no-verify                        skip the comparison of all modes' gradients before measuring
-  --steps N                          of --train (default 300)
+  --steps N                          of --train (default 300), of --soak (default 30000)
   --json FILE
 )";
 }

@@ -12,7 +12,7 @@
 
 namespace ffn {
 
-enum class task { measure, check, train, help };
+enum class task { measure, check, soak, train, help };
 
 /// What the user asked for.
 struct options {
@@ -32,8 +32,9 @@ struct options {
   double learning_rate               = 0;  // of SGD in the measured step; 0: no update
   bool gradients_in_fp32             = false;
   bool verify                        = true;
+  bool multiplies                    = true;  // else products are copies of what was computed once
   std::string text_file;  // of --train
-  int steps = 300;        // of --train
+  int steps = 0;          // of --train and --soak; 0: their own
   std::string json_file;
 };
 

@@ -15,11 +15,8 @@ using format = bs::default_format<bs::bf16>;
 template <class Codec, class Forward, class Backward>
 class bf16_arena_storage : public arena_storage<format> {
  public:
-  bf16_arena_storage(network& of,
-                     int num_layers,
-                     std::uint64_t num_slabs,
-                     device_allocations& memory)
-      : arena_storage(of, num_layers, num_slabs, memory), network_(of) {}
+  bf16_arena_storage(network& of, int num_layers, slab_counts slabs, device_allocations& memory)
+      : arena_storage(of, num_layers, slabs, memory), network_(of) {}
 
   void const* forward(int layer, row_range const& rows, cudaStream_t stream) override {
     bf16* const h = network_.hidden[0];
@@ -68,9 +65,9 @@ std::uint64_t planned_slabs(ffn_shape const& shape,
 std::unique_ptr<compressed_storage> make_compressed_storage(network& of,
                                                             codec_choice codec,
                                                             int num_layers,
-                                                            std::uint64_t num_slabs,
+                                                            slab_counts slabs,
                                                             device_allocations& memory) {
-  return make_arena_storage<bf16_arena_storage>(of, codec, num_layers, num_slabs, memory);
+  return make_arena_storage<bf16_arena_storage>(of, codec, num_layers, slabs, memory);
 }
 
 }  // namespace ffn

@@ -17,11 +17,8 @@ using format = bs::default_format<bs::fp8_e4m3>;
 template <class Codec, class Forward, class Backward>
 class fp8_arena_storage : public arena_storage<format> {
  public:
-  fp8_arena_storage(fp8_network& of,
-                    int num_layers,
-                    std::uint64_t num_slabs,
-                    device_allocations& memory)
-      : arena_storage(of, num_layers, num_slabs, memory), network_(of) {}
+  fp8_arena_storage(fp8_network& of, int num_layers, slab_counts slabs, device_allocations& memory)
+      : arena_storage(of, num_layers, slabs, memory), network_(of) {}
 
   void const* forward(int layer, row_range const& rows, cudaStream_t stream) override {
     bf16* const h            = network_.hidden[0];
@@ -66,9 +63,9 @@ class fp8_arena_storage : public arena_storage<format> {
 std::unique_ptr<compressed_storage> make_fp8_compressed_storage(fp8_network& of,
                                                                 codec_choice codec,
                                                                 int num_layers,
-                                                                std::uint64_t num_slabs,
+                                                                slab_counts slabs,
                                                                 device_allocations& memory) {
-  return make_arena_storage<fp8_arena_storage>(of, codec, num_layers, num_slabs, memory);
+  return make_arena_storage<fp8_arena_storage>(of, codec, num_layers, slabs, memory);
 }
 
 }  // namespace ffn

@@ -21,11 +21,10 @@ std::unique_ptr<activation_storage> make_fp8_dense_storage(fp8_network& of,
 std::unique_ptr<activation_storage> make_fp8_recomputing_storage(fp8_network& of);
 
 /// Saves r in an arena.
-/// @param num_slabs the arena's; at least 1
 std::unique_ptr<compressed_storage> make_fp8_compressed_storage(fp8_network& of,
                                                                 codec_choice codec,
                                                                 int num_layers,
-                                                                std::uint64_t num_slabs,
+                                                                slab_counts slabs,
                                                                 device_allocations& memory);
 
 }  // namespace ffn

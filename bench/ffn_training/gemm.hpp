@@ -12,6 +12,7 @@
 #include <memory>
 #include <string>
 #include <tuple>
+#include <utility>
 
 #include <bench/ffn_training/device_allocations.hpp>
 
@@ -54,6 +55,10 @@ struct gemm_operands {
   float const* b_scale = nullptr;
 };
 
+/// What gemms::run() does: multiply; multiply and keep a copy of the result; or copy what was kept, so
+/// that everything else of a step can be timed by itself, on the values it is about.
+enum class products { computed, kept, copied };
+
 /// The handle, the workspace, and an algorithm for each problem met.
 class gemms {
  public:
@@ -70,6 +75,9 @@ class gemms {
   /// Multiplies; prepares first, if need be. Ends the program where there is no algorithm.
   void run(gemm_problem const& problem, gemm_operands const& operands, cudaStream_t stream);
 
+  /// Where a result was not kept it is computed, whatever is chosen.
+  void choose(products what) { products_ = what; }
+
   /// Floating-point operations of all run() calls since the last reset.
   double operations() const { return operations_; }
   void reset_operations() { operations_ = 0; }
@@ -78,12 +86,17 @@ class gemms {
  private:
   struct plan;
 
+  /// Copies a result from or to where it is kept, as products_ says. @return whether it is in D
+  bool copy(gemm_problem const& problem, gemm_operands const& operands, cudaStream_t stream);
   bool multiply(plan& made, gemm_operands const& operands, cudaStream_t stream);
   void choose(plan& made, gemm_operands const& operands, cudaStream_t stream);
 
   cublasLtHandle_t handle_ = nullptr;
   void* workspace_         = nullptr;
   double operations_       = 0;
+  products products_       = products::computed;
+  device_allocations kept_memory_;
+  std::map<std::pair<gemm_problem, void const*>, void*> kept_;  // by problem and operand A
   std::map<gemm_problem, std::unique_ptr<plan>> plans_;
 };
 

@@ -18,6 +18,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   if (chosen.what == ffn::task::check) return ffn::check(chosen);
+  if (chosen.what == ffn::task::soak) return ffn::soak(chosen);
   if (chosen.what == ffn::task::train) return ffn::train(chosen);
   if (chosen.what == ffn::task::measure) return ffn::measure(chosen);
   std::fputs(ffn::help_text(), stdout);

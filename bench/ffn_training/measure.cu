@@ -31,7 +31,7 @@ void measurement::add_modes() {
   if (counts.empty()) counts = {chosen_.shape.layers};
   // More than what is expected: this is for the step that the arena is planned from.
   slab_plan const plan{
-      chosen_.slabs, std::min(1.0, 1.1 * (1 - chosen_.zeros) + 0.05), chosen_.headroom};
+      {chosen_.slabs}, std::min(1.0, 1.1 * (1 - chosen_.zeros) + 0.05), chosen_.headroom};
   for (auto const& name : names) {
     codec_choice codec{};
     if (name == "dense") continue;
@@ -92,6 +92,14 @@ void measurement::measure_operations() {
   setup_.multiplications().reset_operations();
   run_step(setup_.net(), setup_.modes().front().how, drops, stream_);
   operations_ = setup_.multiplications().operations();
+}
+
+/// From here on every product is a copy of what the dense step computed.
+void measurement::leave_out_products() {
+  no_sink drops;
+  setup_.multiplications().choose(products::kept);
+  run_step(setup_.net(), setup_.modes().front().how, drops, stream_);
+  setup_.multiplications().choose(products::copied);
 }
 
 void measurement::observe() {

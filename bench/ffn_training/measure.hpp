@@ -15,6 +15,9 @@ int measure(options const& chosen);
 /// the density changes.
 int check(options const& chosen);
 
+/// Runs many steps whose density changes over arenas that spill, and compares every 100th.
+int soak(options const& chosen);
+
 /// Trains a byte-level language model densely and compressed, and compares the losses' bits.
 int train(options const& chosen);
 

@@ -153,6 +153,7 @@ json_object measurement::describe_run() const {
       .add("activation", name_of(shape.act))
       .add("weight_gradients", chosen_.gradients_in_fp32 ? "fp32" : "bf16")
       .add("sgd_rate", chosen_.learning_rate)
+      .add("products", chosen_.multiplies ? "computed" : "copied")
       .add("zeros_asked_for", chosen_.zeros)
       .add("density_by_layer", density_)
       .add("rounds", chosen_.rounds)

@@ -46,6 +46,7 @@ class measurement {
     measure_density();
     if (chosen_.verify) verify();
     measure_operations();
+    if (!chosen_.multiplies) leave_out_products();
     observe();
     measure_copy_rate();
     capture();
@@ -60,6 +61,7 @@ class measurement {
   void measure_density();
   void verify();
   void measure_operations();
+  void leave_out_products();
   void observe();
   void measure_copy_rate();
   void capture();

@@ -56,7 +56,7 @@ training_setup::training_setup(ffn_shape const& shape,
 
 std::unique_ptr<compressed_storage> training_setup::make_storage(codec_choice codec,
                                                                  int num_compressed,
-                                                                 std::uint64_t slabs,
+                                                                 slab_counts slabs,
                                                                  device_allocations& memory) {
   if (fp8_ != nullptr) {
     return make_fp8_compressed_storage(*fp8_, codec, num_compressed, slabs, memory);
@@ -67,7 +67,7 @@ std::unique_ptr<compressed_storage> training_setup::make_storage(codec_choice co
 void training_setup::make_arena(built_mode& one,
                                 codec_choice codec,
                                 int num_compressed,
-                                std::uint64_t slabs) {
+                                slab_counts slabs) {
   one.how.compressed = nullptr;
   one.storage.reset();  // before the memory that it points to
   one.memory.reset();
@@ -75,7 +75,7 @@ void training_setup::make_arena(built_mode& one,
   one.memory                 = std::make_unique<device_allocations>();
   auto made                  = make_storage(codec, num_compressed, slabs, *one.memory);
   one.measured_bytes         = before - free_device_bytes();
-  one.planned_slabs          = slabs;
+  one.planned_slabs          = slabs.device;
   one.how.compressed         = made.get();
   std::fill_n(one.how.layers.begin(), num_compressed, made.get());
   one.storage = std::move(made);
@@ -87,18 +87,18 @@ std::string training_setup::add_codec(built_mode& one,
                                       slab_plan const& plan) {
   if (num_compressed == 0) return {};
   one.how.num_compressed = num_compressed;
-  if (plan.slabs != 0) {
+  if (plan.slabs.device != 0) {
     make_arena(one, codec, num_compressed, plan.slabs);
     return {};
   }
   make_arena(one,
              codec,
              num_compressed,
-             planned_slabs(network_->shape(),
-                           network_->element(),
-                           codec,
-                           num_compressed,
-                           std::min(plan.density, 1.0)));
+             {planned_slabs(network_->shape(),
+                            network_->element(),
+                            codec,
+                            num_compressed,
+                            std::min(plan.density, 1.0))});
   if (plan.density >= 1) return {};
   no_sink drops;
   run_step(*network_, one.how, drops, stream_);
@@ -106,7 +106,7 @@ std::string training_setup::add_codec(built_mode& one,
   make_arena(one,
              codec,
              num_compressed,
-             std::max<std::uint64_t>(bitsparse::planned_slabs(report, plan.headroom), 1));
+             {std::max<std::uint64_t>(bitsparse::planned_slabs(report, plan.headroom), 1)});
   return {};
 }
 

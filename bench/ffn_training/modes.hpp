@@ -29,9 +29,9 @@ struct built_mode {
 
 /// How an arena's number of slabs is found.
 struct slab_plan {
-  std::uint64_t slabs = 0;     // as given; 0: from what one step reports that it needed
-  double density      = 1;     // expected, for that step
-  double headroom     = 1.02;  // on what it needed
+  slab_counts slabs = {};    // as given; none: from what one step reports that it needed
+  double density    = 1;     // expected, for that step
+  double headroom   = 1.02;  // on what it needed
 };
 
 /// The network, the dense mode, and the modes that are added. Constructed, it has run one dense
@@ -74,9 +74,9 @@ class training_setup {
   std::string add_other(built_mode& one);
   std::unique_ptr<compressed_storage> make_storage(codec_choice codec,
                                                    int num_compressed,
-                                                   std::uint64_t slabs,
+                                                   slab_counts slabs,
                                                    device_allocations& memory);
-  void make_arena(built_mode& one, codec_choice codec, int num_compressed, std::uint64_t slabs);
+  void make_arena(built_mode& one, codec_choice codec, int num_compressed, slab_counts slabs);
 
   cudaStream_t stream_;
   std::uint64_t free_at_start_;

@@ -95,12 +95,14 @@ std::uint64_t planned_slabs(ffn_shape const& shape,
                             int num_layers,
                             double density);
 
-/// @param num_slabs the arena's; at least 1
-std::unique_ptr<compressed_storage> make_compressed_storage(network& of,
-                                                            codec_choice codec,
-                                                            int num_layers,
-                                                            std::uint64_t num_slabs,
-                                                            device_allocations& memory);
+/// The slabs of an arena: on the device, at least 1, and in pinned host memory.
+struct slab_counts {
+  std::uint64_t device = 0;
+  std::uint64_t host   = 0;
+};
+
+std::unique_ptr<compressed_storage> make_compressed_storage(
+    network& of, codec_choice codec, int num_layers, slab_counts slabs, device_allocations& memory);
 
 /// A way of training: each layer's storage.
 struct mode {

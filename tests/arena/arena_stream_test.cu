@@ -8,6 +8,7 @@
 
 #include <tests/support/arena_fixture.cuh>
 #include <tests/support/catch.hpp>
+#include <tests/support/step_kernels.cuh>
 
 namespace bs = bitsparse;
 using namespace bitsparse_test;
@@ -24,20 +25,6 @@ constexpr int num_layers = 12;
 __global__ void spin_kernel(int const volatile* flag) {
   while (*flag == 0) {
   }
-}
-
-/// A layer's activation in one step: zeros move between 0 and 100 % from step to step.
-__global__ void activation_kernel(bits_type* values, unsigned const* step, unsigned layer) {
-  unsigned const i    = blockIdx.x * blockDim.x + threadIdx.x;
-  std::uint64_t mixed = (std::uint64_t{*step * 64 + layer} << 32 | i) * 0x9e3779b97f4a7c15u;
-  mixed               = (mixed ^ mixed >> 29) * 0xbf58476d1ce4e5b9u;
-  mixed ^= mixed >> 32;
-  unsigned const zeros = (*step * 37 + layer * 11) % 101;
-  values[i] = mixed % 100 < zeros ? bits_type{0} : static_cast<bits_type>(mixed >> 40 & 0x7f7f);
-}
-
-__global__ void advance_kernel(unsigned* step) {
-  ++*step;
 }
 
 /// Counts, per step, layers that came back wrong although no condition was raised.

@@ -10,6 +10,7 @@
 
 #include <tests/support/arena_fixture.cuh>
 #include <tests/support/catch.hpp>
+#include <tests/support/thinning.hpp>
 #include <tests/support/values.hpp>
 
 namespace bs = bitsparse;
@@ -21,7 +22,8 @@ using format    = bs::default_format<bs::bf16>;
 using bits_type = format::bits_type;
 
 constexpr std::uint64_t slab_bytes = 32 * 1024;
-constexpr int num_threads = 8, tensors_per_thread = 4, steps = 400;
+constexpr int num_threads = 8, tensors_per_thread = 4;
+int const steps = 400 / static_cast<int>(thinning());
 
 /// A tensor and its matrices, of a shape of its own, used by one stream at a time.
 struct member {

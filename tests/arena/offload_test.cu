@@ -11,6 +11,8 @@
 #include <bitsparse/arena/offloader.cuh>
 #include <tests/support/arena_fixture.cuh>
 #include <tests/support/catch.hpp>
+#include <tests/support/step_kernels.cuh>
+#include <tests/support/thinning.hpp>
 
 namespace bs = bitsparse;
 using namespace bitsparse_test;
@@ -227,20 +229,6 @@ namespace {
 constexpr int num_layers         = 10;
 constexpr std::uint64_t num_rows = 256, num_cols = 512, num_values = num_rows * num_cols;
 
-/// A layer's activation in one step: zeros move between 0 and 100 % from step to step.
-__global__ void activation_kernel(bits_type* values, unsigned const* step, unsigned layer) {
-  unsigned const i    = blockIdx.x * blockDim.x + threadIdx.x;
-  std::uint64_t mixed = (std::uint64_t{*step * 64 + layer} << 32 | i) * 0x9e3779b97f4a7c15u;
-  mixed               = (mixed ^ mixed >> 29) * 0xbf58476d1ce4e5b9u;
-  mixed ^= mixed >> 32;
-  unsigned const zeros = (*step * 37 + layer * 11) % 101;
-  values[i] = mixed % 100 < zeros ? bits_type{0} : static_cast<bits_type>(mixed >> 40 & 0x7f7f);
-}
-
-__global__ void advance_kernel(unsigned* step) {
-  ++*step;
-}
-
 struct network {
   guarded_arena arena;
   bs::offloader mover;
@@ -324,8 +312,8 @@ TEST_CASE(
   void* pinned                      = nullptr;
   device_array<std::byte> device_noise(noise_bytes);
   require_cuda(cudaHostAlloc(&pinned, noise_bytes, 0), "cudaHostAlloc");
-  constexpr int replays = 300;
-  for (int i = 0; i < replays; ++i) {
+  unsigned const replays = 300 / thinning();
+  for (unsigned i = 0; i < replays; ++i) {
     (void)cudaMemcpyAsync(device_noise.data(), pinned, noise_bytes, cudaMemcpyHostToDevice, noise);
     require_cuda(cudaGraphLaunch(executable, stream), "cudaGraphLaunch");
   }

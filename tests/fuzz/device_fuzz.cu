@@ -40,6 +40,7 @@ using clock_type = std::chrono::steady_clock;
 
 constexpr int max_failures          = 3;
 constexpr std::int64_t hang_seconds = 120;
+constexpr double saying_seconds     = 20;
 constexpr std::uint64_t no_case     = ~std::uint64_t{0};
 constexpr std::uint64_t all_slabs   = 4096;  // of the arena of all threads: 128 MiB
 
@@ -162,10 +163,20 @@ void work(campaign& all, fuzz_arena& arena_of_all, progress& mine) {
   all.sum.add(counted);
 }
 
-/// Ends the program if a case does not end. A device that waits for ever cannot be waited for.
+/// Ends the program if a case does not end: a device that waits for ever cannot be waited for. Says now
+/// and then how far it is.
 void watch(campaign& all, std::vector<progress> const& threads, std::atomic<bool> const& is_done) {
+  double said = 0;
   while (!is_done) {
     std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    if (all.seconds() - said >= saying_seconds) {
+      said = all.seconds();
+      std::fprintf(stderr,
+                   "%.0f s: %llu cases begun, %d failures\n",
+                   said,
+                   static_cast<unsigned long long>(all.next),
+                   all.failures.load());
+    }
     for (progress const& thread : threads) {
       std::uint64_t const number = thread.number;
       if (number == no_case || all.seconds() - static_cast<double>(thread.since) < hang_seconds)

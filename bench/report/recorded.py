@@ -152,6 +152,17 @@ def arena_slab_sizes(results):
                   for name, row in rows.items() if name.startswith("slabs/")])
 
 
+OFFLOAD_METHODS = {"zvc": "ZVC", "rle": "run lengths", "zlib_4k": "zlib, 4 KiB", "zlib": "zlib", "fast": "`fast`",
+                   "sign": "`sign`", "compact": "`compact`"}
+
+
+def offload_ratios(results):
+    lines = [[row["set"], row["element"], f"{row['density']:.3f}"] +
+             [f"{row['ratio'][method]:.2f} ({row['mean_ratio'][method]:.2f})" for method in OFFLOAD_METHODS]
+             for row in results.load("host/offload_ratios.json")["sets"]]
+    return table(["tensors", "element", "density", *OFFLOAD_METHODS.values()], lines)
+
+
 def host_codec(results):
     rows = results.medians("host/host_codec.json")
     wanted = [("bf16", z, codec) for z in ("0.50", "0.90") for codec in CODECS] + [("e4m3", "0.90", "sign"), ("fp32", "0.90", "sign")]
@@ -238,7 +249,8 @@ TABLES = {
     "docs/design.md": {"elias_fano": elias_fano},
     "README.md": {"real_ratios": real_ratios, "roofline": roofline, "step_summary": step_summary, "pytorch_summary": pytorch_summary},
     "docs/benchmarks.md": {"real_peers": real_peers, "arena_speed": arena_speed, "arena_host_slabs": arena_host_slabs,
-                           "arena_slab_sizes": arena_slab_sizes, "host_codec": host_codec},
+                           "arena_slab_sizes": arena_slab_sizes, "offload_ratios": offload_ratios,
+                           "host_codec": host_codec},
     "docs/comparison.md": {"ask_ratios": ask_ratios, "ask_steps": ask_steps},
 }
 
@@ -288,6 +300,38 @@ def sentences(results):
     yield "docs/benchmarks.md", "{:.0f}, {:.0f} and {:.0f} million a second".format(*given)
     dense = {row["zeros"]: row for row in results.load("h200/bitsparse_code.json")["rows"] if row["mode"] == "dense"}
     yield "docs/benchmarks.md", f"dense {dense[0.5]['ms']} ms and {dense[0.5]['peak_mib']:,} MiB"
+    yield from offload_ratio_sentences(results)
+
+
+def offload_ratio_sentences(results):
+    page, recorded = "docs/benchmarks.md", results.load("host/offload_ratios.json")
+    sets = {(row["set"], row["element"]): row for row in recorded["sets"]}
+    trained = {row["images"]: row for row in recorded["training"]}
+    right = [100 * trained[images][when] for images in ("digits", "photographs")
+             for when in ("accuracy_before", "accuracy")]
+    yield page, ("{:.1f} % of the test images right before training and {:.1f} % after it with the digits, "
+                 "{:.1f} % and {:.1f} % with the photographs").format(*right)
+    yield page, "{} and {} steps".format(*(trained[images]["steps"] for images in ("digits", "photographs")))
+    maps = [row["density"] for row in recorded["layers"]
+            if row["element"] == "fp32" and row["set"].endswith(", trained")]
+    yield page, f"keep {span(maps, 0, 100)} % of their values"
+    fast = [100 * (1 - row["ratio"]["fast"] / row["ratio"]["zvc"]) for row in sets.values()]
+    yield page, f"{span(fast, 1)} % lower"
+    for element in ("fp32", "bf16", "e4m3"):
+        gains = [100 * (row["ratio"]["sign"] / row["ratio"]["zvc"] - 1) for (_, e), row in sets.items() if e == element]
+        yield page, f"{span(gains, 1)} % in {element}"
+    clustered = sets["VGG-16, rounded, clustered", "bf16"]["ratio"]
+    yield page, f"{clustered['zlib']:.2f} against {clustered['compact']:.2f}"
+    networks = [sets[f"{name}, rounded, uniform", "fp32"] for name in ("AlexNet", "VGG-16")]
+    yield page, "ZVC reaches {:.2f} and {:.2f} in fp32".format(*(row["ratio"]["zvc"] for row in networks))
+    yield page, "means of the layers {:.2f} and {:.2f}".format(*(row["mean_ratio"]["zvc"] for row in networks))
+    yield page, f"takes a density of {1 / 13.8 - 1 / 32:.3f}"
+    sparsest = min(recorded["layers"], key=lambda row: row["density"])["layer"]
+    fp32, bf16 = (next(row for row in recorded["layers"] if (row["layer"], row["element"]) == (sparsest, element))
+                  for element in ("fp32", "bf16"))
+    yield page, f"layer {re.search(r'layer(.+?)_', sparsest).group(1)} of the language model with {bf16['density']:.3f}"
+    reached = fp32["dense"] / fp32["zvc"], bf16["dense"] / bf16["zvc"], bf16["dense"] / bf16["compact"]
+    yield page, "ZVC {:.1f} in fp32 and {:.1f} in bf16, `compact` {:.1f} in bf16".format(*reached)
 
 
 def main():

@@ -55,10 +55,9 @@ std::uint64_t planned_slabs(ffn_shape const& shape,
                             codec_choice codec,
                             int num_layers,
                             double density) {
-  using of_e4m3                 = bs::default_format<bs::fp8_e4m3>;
   std::uint64_t const per_layer = element == element_choice::bf16
                                       ? planned_layer_slabs<format>(shape, codec, density)
-                                      : planned_layer_slabs<of_e4m3>(shape, codec, density);
+                                      : planned_layer_slabs<e4m3_format>(shape, codec, density);
   return per_layer * static_cast<std::uint64_t>(num_layers);
 }
 

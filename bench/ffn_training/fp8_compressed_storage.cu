@@ -11,11 +11,9 @@
 namespace ffn {
 namespace {
 
-using format = bs::default_format<bs::fp8_e4m3>;
-
 /// @tparam Forward, Backward the fused ops
 template <class Codec, class Forward, class Backward>
-class fp8_arena_storage : public arena_storage<format> {
+class fp8_arena_storage : public arena_storage<e4m3_format> {
  public:
   fp8_arena_storage(fp8_network& of, int num_layers, slab_counts slabs, device_allocations& memory)
       : arena_storage(of, num_layers, slabs, memory), network_(of) {}

@@ -210,7 +210,11 @@ bool gemms::copy(gemm_problem const& problem, gemm_operands const& operands, cud
     require_cuda(
         cudaMemcpyAsync(found->second, operands.d, bytes, cudaMemcpyDeviceToDevice, stream),
         "cudaMemcpyAsync");
-  } else if (found != kept_.end()) {
+    return false;
+  }
+  // Where the modes keep that operand in different places: any result of that product.
+  if (found == kept_.end()) found = kept_.lower_bound({problem, nullptr});
+  if (found != kept_.end() && !(problem < found->first.first)) {
     require_cuda(
         cudaMemcpyAsync(operands.d, found->second, bytes, cudaMemcpyDeviceToDevice, stream),
         "cudaMemcpyAsync");

@@ -123,6 +123,22 @@ struct arena_space {
     return reserved / one_tile + tiles == num_tiles;
   }
 
+  /// Says where so many reserved units lie, if they follow each other in one slab on the device that is
+  /// known, and do not begin it: no settle() and resolve() are needed then. Threads: any.
+  __device__ __forceinline__ bool find(unsigned long long first,
+                                       std::uint32_t units,
+                                       reservation& run) const {
+    std::uint32_t const slab_units = 1u << arena.slab_shift;
+    std::uint32_t const in_slab    = static_cast<std::uint32_t>(first) & (slab_units - 1);
+    std::uint32_t const slab       = slab_of(first);
+    if (in_slab == 0 || in_slab + units > slab_units || slab >= map_slabs) return false;
+    std::uint32_t const number = known_entry(slab) - 1;  // not a slab's, if the entry is none
+    if (number >= arena.num_device_slabs) return false;
+    std::uint64_t const unit = std::uint64_t{number} << arena.slab_shift | in_slab;
+    run                      = {first, arena.device_slabs + unit * unit_bytes};
+    return true;
+  }
+
   /// Makes sure that a reserved chunk lies in one slab, and returns its first unit. A chunk that
   /// straddles two slabs is abandoned and reserved again. The chunk that covers a slab's first unit
   /// takes care of that slab. Threads: one per tile that has a chunk.
@@ -148,8 +164,7 @@ struct arena_space {
   __device__ __forceinline__ reservation resolve(unsigned long long first) const {
     std::uint32_t const slab = slab_of(first);
     if (slab >= map_slabs) return {0, nullptr};
-    std::uint32_t entry;  // All tiles read the same few: from L1, which knows them, or an older 0
-    asm volatile("ld.relaxed.cta.global.u32 %0, [%1];" : "=r"(entry) : "l"(slab_map + slab));
+    std::uint32_t entry = known_entry(slab);
     if (entry == 0 || entry == at_need) entry = wait_for(slab, at_need);
     if (entry == arena_view::no_slab) return {0, nullptr};
     std::uint64_t const in_slab = first & ((1ull << arena.slab_shift) - 1);
@@ -213,6 +228,12 @@ struct arena_space {
  private:
   __device__ __forceinline__ std::uint32_t slab_of(unsigned long long unit) const {
     return static_cast<std::uint32_t>(unit >> arena.slab_shift);
+  }
+  /// An entry of the map. All tiles read the same few: from L1, which knows them, or an older 0.
+  __device__ __forceinline__ std::uint32_t known_entry(std::uint32_t slab) const {
+    std::uint32_t entry;
+    asm volatile("ld.relaxed.cta.global.u32 %0, [%1];" : "=r"(entry) : "l"(slab_map + slab));
+    return entry;
   }
   /// An entry of the map, past L1.
   __device__ __forceinline__ std::uint32_t volatile* entry_of(std::uint32_t slab) const {

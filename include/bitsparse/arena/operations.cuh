@@ -69,8 +69,24 @@ bool overlaps_tensor(arena_tensor_view<Format> const& tensor, operand_spans cons
 /// One block. Raises not_full for a tensor that holds nothing.
 template <class Space>
 __global__ void release_kernel(Space const space) {
+  wait_for_prologue();
   if (threadIdx.x == 0 && !space.is_full()) space.raise(device_condition::not_full);
   space.empty(tensor_phase::empty);
+}
+
+/// @param follows_reader whether the kernel before it in the stream is the tensor's decompress, which
+///   lets it start early
+template <class Format>
+status launch_release(arena_tensor_view<Format> const& tensor,
+                      bool follows_reader,
+                      cudaStream_t stream) {
+  using space        = arena_space;
+  auto* const kernel = release_kernel<space>;
+  launch_order order = launch_order::after;
+  if (follows_reader) {
+    if (status const loaded = load(kernel, order); !loaded.ok()) return loaded;
+  }
+  return launch(kernel, 1, space::prologue_threads, space{tensor}, stream, order);
 }
 
 }  // namespace detail
@@ -164,10 +180,8 @@ status decompress(arena_tensor_view<Format> source,
 /// Errors: invalid_argument, unsupported, cuda_error.
 template <class Format>
 status release(arena_tensor_view<Format> tensor, cudaStream_t stream) {
-  using space = detail::arena_space;
   if (status const checked = detail::check_arena_tensor(tensor); !checked.ok()) return checked;
-  return detail::launch(
-      detail::release_kernel<space>, 1, space::prologue_threads, space{tensor}, stream);
+  return detail::launch_release(tensor, false, stream);
 }
 
 /// decompress of the whole tensor, then release: for the tensor's one reader.
@@ -181,14 +195,18 @@ status consume(arena_tensor_view<Format> source,
             "consume: only whole tensors are consumed; decompress the row ranges, then release"};
   }
   status const restored = decompress<Op, Tuning>(source, operands, stream);
-  return restored.ok() ? release(source, stream) : restored;
+  return restored.ok()
+             ? detail::launch_release(source, source.rows != 0 && source.cols != 0, stream)
+             : restored;
 }
 template <class Op = identity, class Tuning = void, class Format>
 status consume(arena_tensor_view<Format> source,
                matrix_view<typename Format::element> target,
                cudaStream_t stream) {
   status const restored = decompress<Op, Tuning>(source, target, stream);
-  return restored.ok() ? release(source, stream) : restored;
+  return restored.ok()
+             ? detail::launch_release(source, source.rows != 0 && source.cols != 0, stream)
+             : restored;
 }
 
 }  // namespace v0

@@ -37,6 +37,12 @@ __device__ __forceinline__ void wait_for_prologue() {
 #endif
 }
 
+/// The block's number, counted from the grid's last one: so the end of a matrix, which the kernel before
+/// has most often written last, is read while L2 still holds it (docs/tuning.md).
+__device__ __forceinline__ std::uint32_t last_to_first() {
+  return gridDim.x - 1 - blockIdx.x;
+}
+
 inline constexpr char const* no_kernel_text =
     "launch: the kernel could not be launched; native() says why, which is often that the program "
     "was "

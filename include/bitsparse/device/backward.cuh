@@ -147,6 +147,11 @@ struct backward_pass {
                                              ? batch_words / gradient_run::num_words
                                              : 1;
 
+  // 8-bit values are converted in so much code that it stands in memory once, not once per batch
+  // (docs/tuning.md).
+  static constexpr int unrolled_batches =
+      sizeof(bits_type) == 1 ? 1 : static_cast<int>(arrangement::vectors_per_thread);
+
   struct temp_storage {
     typename first_pass::temp_storage first;
     typename second_pass::temp_storage second;
@@ -244,20 +249,25 @@ struct backward_pass {
                                                          temp_storage& storage) {
     bool const interior = rows == Format::rows && cols == Format::cols;
     if constexpr (is_transposed) group.sync();  // the tile has been decoded by all
+    constexpr std::uint32_t all = arrangement::vectors_per_thread;
+    vectors
+        rest;  // what is still to be stored comes first, so that a loop needs no index of registers
 #pragma unroll
-    for (std::uint32_t begin = 0; begin < arrangement::vectors_per_thread; begin += batch) {
+    for (std::uint32_t i = 0; i < all; ++i) rest[i] = tile[i];
+#pragma unroll unrolled_batches
+    for (std::uint32_t begin = 0; begin < all; begin += batch) {
       gradient_run loaded[batch];
       if constexpr (has_gradient) {
 #pragma unroll
-        for (std::uint32_t k = 0; k < batch && begin + k < arrangement::vectors_per_thread; ++k) {
+        for (std::uint32_t k = 0; k < batch && begin + k < all; ++k) {
           load_gradient(group, gradient, begin + k, interior, loaded[k]);
         }
       }
 #pragma unroll
-      for (std::uint32_t k = 0; k < batch && begin + k < arrangement::vectors_per_thread; ++k) {
+      for (std::uint32_t k = 0; k < batch && begin + k < all; ++k) {
         std::uint32_t const i = begin + k;
         if (!arrangement::is_vector(group, i)) continue;
-        stored_run const stored{{tile[i].x, tile[i].y, tile[i].z, tile[i].w}};
+        stored_run const stored{{rest[k].x, rest[k].y, rest[k].z, rest[k].w}};
         typename first_pass::run first_run;
         float numbers[run_values], gradients[run_values], seconds[run_values];
         stored.to_floats(numbers);
@@ -288,6 +298,8 @@ struct backward_pass {
           second.put_run(group, i, interior, second_run, storage.second);
         }
       }
+#pragma unroll
+      for (std::uint32_t i = 0; i + batch < all; ++i) rest[i] = rest[i + batch];
     }
     if constexpr (is_transposed) {
       group.sync();

@@ -56,21 +56,48 @@ class block_placement {
   /// Takes room for all tiles at once; nothing waits for it yet. When the plans are stored.
   __device__ __forceinline__ void reserve() {
     if (threadIdx.x != 0) return;
-    std::uint32_t units = 0;
 #pragma unroll
-    for (int tile = 0; tile < Tiles; ++tile) units += storage_.plans[tile].chunk_units;
-    reserved_ = space_.reserve(units, num_tiles_);
+    for (int tile = 0; tile < Tiles; ++tile) units_ += storage_.plans[tile].chunk_units;
+    reserved_ = space_.reserve(units_, num_tiles_);
   }
-  /// Finds each tile's place in what was reserved, and writes its descriptor.
+  /// Finds each tile's place in what was reserved, and writes its descriptor. The block waits for it,
+  /// so what is nearly always so comes first: all chunks follow each other in memory.
   __device__ __forceinline__ void resolve(tile_descriptor* directory) {
     if (threadIdx.x >= 32) return;
+    reservation run{0, nullptr};
+    bool const is_run =
+        threadIdx.x == 0 && (units_ == 0 || space_.find(Space::first_unit(reserved_), units_, run));
+    if (!__any_sync(0xffffffffu, is_run)) {
+      resolve_each(directory);
+      return;
+    }
+    if (threadIdx.x != 0) return;
+    storage_.is_last = space_.is_last(reserved_, num_tiles_);
+#pragma unroll
+    for (std::uint32_t tile = 0; tile < Tiles; ++tile) {
+      if (tile >= num_tiles_) break;
+      tile_plan const plan = storage_.plans[tile];
+      bool const has_chunk = plan.chunk_units != 0;
+      directory[tile] = {plan.form, plan.kept, plan.chunk_units, has_chunk ? run.offset_units : 0};
+      storage_.addresses[tile] = has_chunk ? run.chunk : nullptr;
+      run.offset_units += plan.chunk_units;
+      run.chunk += plan.chunk_units * unit_bytes;
+    }
+  }
+
+ private:
+  /// resolve(), whatever the chunks' places. Threads: the first warp.
+  __device__ __forceinline__ void resolve_each(tile_descriptor* directory) {
     reserved_                = __shfl_sync(0xffffffffu, reserved_, 0);
     unsigned long long first = Space::first_unit(reserved_);
     bool const has_tile      = threadIdx.x < num_tiles_;
     std::uint32_t const slot = has_tile ? threadIdx.x : 0;
     tile_plan const plan     = storage_.plans[slot];
     bool const has_chunk     = has_tile && plan.chunk_units != 0;
-    for (std::uint32_t tile = 0; tile < slot; ++tile) first += storage_.plans[tile].chunk_units;
+#pragma unroll
+    for (std::uint32_t tile = 0; tile + 1 < Tiles; ++tile) {
+      if (tile < slot) first += storage_.plans[tile].chunk_units;
+    }
     if (has_chunk) first = space_.settle(first, plan.chunk_units);
     __syncwarp();
     if (threadIdx.x == 0) storage_.is_last = space_.is_last(reserved_, num_tiles_);
@@ -83,11 +110,11 @@ class block_placement {
     storage_.addresses[slot] = place.chunk;
   }
 
- private:
   temp_storage& storage_;
   Space const& space_;
   std::uint32_t num_tiles_;
-  unsigned long long reserved_ = 0;  // the first warp's
+  std::uint32_t units_         = 0;  // of all tiles; the first thread's
+  unsigned long long reserved_ = 0;  // the first thread's, in resolve_each() the first warp's
 };
 
 template <class Space>
@@ -145,7 +172,7 @@ __global__ void __launch_bounds__(
       threadIdx.x % Tuning::threads, 0, Tuning::block_threads);
   encoder_type encoder(storage[slot], group);
 
-  std::uint32_t const first_tile = blockIdx.x * Tuning::tiles;
+  std::uint32_t const first_tile = last_to_first() * Tuning::tiles;
   std::uint32_t const num_tiles =
       min(params.num_tiles - first_tile, static_cast<std::uint32_t>(Tuning::tiles));
   auto at = params.grid.at(first_tile + slot);

@@ -74,11 +74,13 @@ __global__ void __launch_bounds__(
     typename decoder_type::temp_storage decoder;
     typename pass::temp_storage pass;
   } storage;
+  allow_next_kernel();  // which may be the release that ends consume()
   thread_group<Threads> const group;
   decoder_type decoder(storage.decoder, group);
 
-  auto const at              = params.grid.at(blockIdx.x);
-  tile_descriptor descriptor = params.directory[blockIdx.x];
+  std::uint32_t const number = last_to_first();
+  auto const at              = params.grid.at(number);
+  tile_descriptor descriptor = params.directory[number];
   std::uint32_t const rows   = pass::wanted_rows(params.operands, at);
   if (rows == 0) return;
   pass::prefetch(group, params.operands, at, rows);

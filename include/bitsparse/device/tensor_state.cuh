@@ -186,6 +186,13 @@ struct buffer_space {
   __device__ __forceinline__ static unsigned long long first_unit(unsigned long long reserved) {
     return reserved;
   }
+  /// Says where so many reserved units lie, if they all do. Threads: any.
+  __device__ __forceinline__ bool find(unsigned long long first,
+                                       std::uint32_t units,
+                                       reservation& run) const {
+    run = {first, payload + first * unit_bytes};
+    return first + units <= capacity_units;
+  }
   /// Where a chunk begins that was reserved at \p first, or past the end with capacity_exceeded
   /// raised. Threads: one per tile that has a chunk.
   __device__ __forceinline__ unsigned long long settle(unsigned long long first,

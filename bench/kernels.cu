@@ -99,6 +99,7 @@ void add_real(std::string const& file) {
   };
   add_codec(bs::codec::sign{});
   add_codec(bs::codec::compact{});
+  bench::add_nvcomp_peers({"114688x3072/real:" + file, 114688, 3072, 0, sample});
 }
 
 /// Into an arena; what the plain buffer's row of the same name is without.
@@ -257,9 +258,9 @@ int main(int argc, char** argv) {
   add_arena<bs::fp8_e4m3>(0.9);
   add_sizes();
   for (double const zeros : {0.5, 0.9}) {
-    bench::add_cub_peer(zeros);
-    bench::add_cusparse_peer(zeros);
-    bench::add_nvcomp_peers(zeros);
+    bench::add_cub_peer(bench::uniform_data(zeros));
+    bench::add_cusparse_peer(bench::uniform_data(zeros));
+    bench::add_nvcomp_peers(bench::uniform_data(zeros));
   }
   int const result = bench::run_rows(argc, argv);
   bench::running.reset();

@@ -204,9 +204,9 @@ where only the way differs in which the activations are kept for the backward pa
   --activation relu2|relu
   --element bf16|e4m3                of the multiplications' operands (default bf16)
   --zeros SHARE                      of the activations that are 0 (default 0.5)
-  --modes LIST                       of dense, dense_epilogue, dense_epilogue_bits (relu),
-                                     recomputation, fast, sign, compact (default: all; e4m3 has
-                                     no dense_epilogue)
+  --modes LIST                       of dense, dense_again, dense_epilogue, dense_epilogue_bits
+                                     (relu), recomputation, fast, sign, compact (default: all; e4m3
+                                     has no dense_epilogue)
   --compressed-layers LIST           compress so many of the first layers, one mode each
   --slabs N                          of the arena (default: what one step needed)
   --headroom FACTOR                  on what one step needed (default 1.02)

@@ -22,7 +22,7 @@ namespace ffn {
 void measurement::add_modes() {
   std::vector<std::string> names = chosen_.modes;
   bool const is_bf16             = chosen_.element == element_choice::bf16;
-  if (names.empty()) names = {"recomputation", "fast", "sign", "compact"};
+  if (names.empty()) names = {"dense_again", "recomputation", "fast", "sign", "compact"};
   if (chosen_.modes.empty() && is_bf16) {
     if (chosen_.shape.act == activation::relu) names.insert(names.begin(), "dense_epilogue_bits");
     names.insert(names.begin(), "dense_epilogue");

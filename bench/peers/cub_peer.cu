@@ -176,8 +176,8 @@ class cub_peer : public peer {
 
 }  // namespace
 
-void add_cub_peer(double zeros) {
-  add_peer("cub", zeros, [](peer_matrices const& dense, double) {
+void add_cub_peer(peer_data const& data) {
+  add_peer("cub", data, [](peer_matrices const& dense, peer_data const&) {
     return std::make_unique<cub_peer>(dense);
   });
 }

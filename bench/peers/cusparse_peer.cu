@@ -139,9 +139,9 @@ class cusparse_peer : public peer {
 
 }  // namespace
 
-void add_cusparse_peer(double zeros) {
-  add_peer("cusparse", zeros, [](peer_matrices const& dense, double share) {
-    return std::make_unique<cusparse_peer>(dense, share);
+void add_cusparse_peer(peer_data const& data) {
+  add_peer("cusparse", data, [](peer_matrices const& dense, peer_data const& of) {
+    return std::make_unique<cusparse_peer>(dense, of.zeros);
   });
 }
 

@@ -6,6 +6,6 @@
 
 namespace bench {
 
-void add_cusparse_peer(double) {}
+void add_cusparse_peer(peer_data const&) {}
 
 }  // namespace bench

@@ -244,19 +244,19 @@ class nvcomp_peer : public peer {
 };
 
 template <class Codec>
-void add(double zeros) {
-  add_peer(Codec::name, zeros, [](peer_matrices const& dense, double) {
+void add(peer_data const& data) {
+  add_peer(Codec::name, data, [](peer_matrices const& dense, peer_data const&) {
     return std::make_unique<nvcomp_peer<Codec>>(dense);
   });
 }
 
 }  // namespace
 
-void add_nvcomp_peers(double zeros) {
-  add<bitcomp>(zeros);
-  add<ans>(zeros);
-  add<cascaded>(zeros);
-  add<lz4>(zeros);
+void add_nvcomp_peers(peer_data const& data) {
+  add<bitcomp>(data);
+  add<ans>(data);
+  add<cascaded>(data);
+  add<lz4>(data);
 }
 
 }  // namespace bench

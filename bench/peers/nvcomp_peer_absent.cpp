@@ -6,6 +6,6 @@
 
 namespace bench {
 
-void add_nvcomp_peers(double) {}
+void add_nvcomp_peers(peer_data const&) {}
 
 }  // namespace bench

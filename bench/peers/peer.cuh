@@ -12,6 +12,7 @@
 #include <stdexcept>
 #include <string>
 
+#include <bench/peers/peers.hpp>
 #include <bench/support/roofline.cuh>
 #include <bitsparse/format/element.hpp>
 
@@ -33,10 +34,10 @@ class peer {
 };
 
 /// Makes a peer for matrices that outlive it; may throw.
-using make_peer = std::function<std::unique_ptr<peer>(peer_matrices const&, double zeros)>;
+using make_peer = std::function<std::unique_ptr<peer>(peer_matrices const&, peer_data const&)>;
 
 /// Registers the peer's two rows.
-void add_peer(std::string const& name, double zeros, make_peer make);
+void add_peer(std::string const& name, peer_data const& data, make_peer make);
 
 class peer_failure : public std::runtime_error {
  public:

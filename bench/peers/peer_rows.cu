@@ -17,8 +17,6 @@
 namespace bench {
 namespace {
 
-constexpr std::uint64_t num_rows = 16000, num_cols = 21504;
-
 void run_peer(benchmark::State& state, operation what, peer& subject, peer_matrices& dense) {
   auto const compress   = [&](int i) { subject.compress(i); };
   auto const decompress = [&](int i) { subject.decompress(i); };
@@ -43,13 +41,22 @@ void run_peer(benchmark::State& state, operation what, peer& subject, peer_matri
                copy_rate);
 }
 
-void run_row(benchmark::State& state, operation what, double zeros, make_peer const& make) {
+peer_matrices& matrices_of(peer_data const& data) {
+  std::string const name = "peers/" + data.name;
+  return data.sample.empty()
+             ? shared_case<peer_matrices>(name, data.rows, data.cols, data.cols, data.zeros)
+             : shared_case<peer_matrices>(name, data.rows, data.cols, data.sample);
+}
+
+void run_row(benchmark::State& state,
+             operation what,
+             peer_data const& data,
+             make_peer const& make) {
   try {
     // An error that an earlier row left behind would end the program in the shared code.
     require_peer(cudaDeviceSynchronize(), "before the row");
-    auto& dense = shared_case<peer_matrices>(
-        "peers/" + shape_and_zeros(num_rows, num_cols, zeros), num_rows, num_cols, num_cols, zeros);
-    run_peer(state, what, *make(dense, zeros), dense);
+    auto& dense = matrices_of(data);
+    run_peer(state, what, *make(dense, data), dense);
   } catch (std::exception const& error) {
     state.SkipWithError(error.what());
   }
@@ -57,11 +64,16 @@ void run_row(benchmark::State& state, operation what, double zeros, make_peer co
 
 }  // namespace
 
-void add_peer(std::string const& name, double zeros, make_peer make) {
+peer_data uniform_data(double zeros) {
+  constexpr std::uint64_t rows = 16000, cols = 21504;
+  return {shape_and_zeros(rows, cols, zeros), rows, cols, zeros};
+}
+
+void add_peer(std::string const& name, peer_data const& data, make_peer make) {
   for (operation const what : both) {
     add_row(std::string{name_of(what)} + "/peer:" + name + "/" + bitsparse::bf16::name + "/" +
-                shape_and_zeros(num_rows, num_cols, zeros),
-            [=](benchmark::State& state) { run_row(state, what, zeros, make); });
+                data.name,
+            [=](benchmark::State& state) { run_row(state, what, data, make); });
   }
 }
 

@@ -230,6 +230,25 @@ def header_cost(results):
 
 
 # ----------------------------------------------------------------------------------------------------------------------
+# docs/benchmarks.md: training
+# ----------------------------------------------------------------------------------------------------------------------
+
+def element_wise(results):
+    lines = []
+    for run in results.load("h200/element_wise.json")["runs"]:
+        dense = modes_of(run)["dense"]
+        for codec in CODECS:
+            mode = modes_of(run).get(codec)
+            if mode is None:
+                continue
+            extra = mode["measured_extra_ms"]
+            lines.append([f"{run['element']} {run['activation']}", f"{100 * zeros_of(run):.0f} %", f"`{codec}`",
+                          f"{dense['graph_ms']['median']:.2f}", f"{mode['predicted_extra_ms']:+.2f}",
+                          f"{extra['mean']:+.2f} ± {extra['interval95']:.2f}"])
+    return table(["step", "zeros", "codec", "dense, ms", "extra predicted from bytes", "measured"], lines)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
 # docs/reliability.md
 # ----------------------------------------------------------------------------------------------------------------------
 
@@ -240,7 +259,27 @@ def campaigns(results):
         (device_before, _, device_after), (host_before, _, host_after) = row["device_used_mib"], row["host_available_mib"]
         is_back = device_after <= device_before + 8 and host_after >= host_before - 512
         lines.append([f"killed in {row['killed_in']}, started again", "1 run", "-", str(int(row["next_run_status"] != 0 or not is_back))])
+    fuzzed = results.load("h200/device_fuzz.json")
+    lines.append(["`device_fuzz`", f"{fuzzed['cases']:,} cases", f"{fuzzed['seconds']:,.0f} s", str(fuzzed["failures"])])
+    for run in results.load("h200/soak.json"):
+        compared = sum(mode["comparisons"] for mode in run["modes"])
+        spilled = sum(mode["spilled_slabs"] for mode in run["modes"])
+        lines.append([f"soak, {run['element']} {run['activation']}",
+                      f"{run['steps']:,} steps, {compared:,} compared, {spilled:,} slabs spilled",
+                      f"{run['steps'] * run['last_ms_per_step'] / 1000:.0f} s", str(run["failures"])])
+    for tool, runs in sanitizer_runs(results).items():
+        lines.append([f"compute-sanitizer, {tool}", f"{len(runs)} programs", f"{sum(seconds for _, seconds in runs):,} s",
+                      str(sum(status != 0 for status, _ in runs))])
     return table(["campaign", "size", "time", "failures"], lines)
+
+
+def sanitizer_runs(results):
+    """{tool: [(exit status, seconds)]}"""
+    found = {}
+    for line in (results.folder / "h200/sanitizer.txt").read_text().splitlines():
+        if m := re.match(r"(\w+) +(\w+) +exit (\d+) +(\d+) s", line):
+            found.setdefault(m.group(1), []).append((int(m.group(3)), int(m.group(4))))
+    return found
 
 
 TABLES = {
@@ -249,7 +288,7 @@ TABLES = {
     "docs/design.md": {"elias_fano": elias_fano},
     "README.md": {"real_ratios": real_ratios, "roofline": roofline, "step_summary": step_summary, "pytorch_summary": pytorch_summary},
     "docs/benchmarks.md": {"real_peers": real_peers, "arena_speed": arena_speed, "arena_host_slabs": arena_host_slabs,
-                           "arena_slab_sizes": arena_slab_sizes, "offload_ratios": offload_ratios,
+                           "arena_slab_sizes": arena_slab_sizes, "element_wise": element_wise, "offload_ratios": offload_ratios,
                            "host_codec": host_codec},
     "docs/comparison.md": {"ask_ratios": ask_ratios, "ask_steps": ask_steps},
 }

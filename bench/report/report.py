@@ -20,6 +20,7 @@ from pages import fill, pyplot, table
 
 ELEMENTS = ("bf16", "fp16", "fp32", "e4m3", "e5m2")
 BITS = {"bf16": 16, "fp16": 16, "fp32": 32, "e4m3": 8, "e5m2": 8}
+LAYERS = ("00", "03", "07", "11")
 SLOWER = 0.03  # of the old time; the rows' own spread is below it
 
 
@@ -84,6 +85,11 @@ class Run:
     def peers(self):
         return sorted({m.group(1) for name in self.rows if (m := re.match(r"compress/peer:([^/]+)/", name))})
 
+    def real(self, who, layer):
+        codec = who.removeprefix("bitsparse ")
+        end = f"real:layer{layer}"
+        return self.row(f"compress/bf16/114688x3072/{codec}/{end}" if codec != who else f"compress/peer:{who}/bf16/114688x3072/{end}")
+
     def tables(self):
         zeros = self.zeros()
         made = {}
@@ -130,6 +136,12 @@ class Run:
                         self.peer(what, peer, z) for what in ("compress", "decompress")]
                 line += [" / ".join(number(row, "fraction") for row in pair), number(pair[0], "ratio", 2)]
             lines.append(line)
+        real = []
+        for peer in ["bitsparse sign", "bitsparse compact"] + self.peers():
+            ratios = [self.real(peer, layer) for layer in LAYERS]
+            if any(ratios):
+                real.append([peer] + [number(row, "ratio", 2) for row in ratios])
+        made["real_peers_on_the_device"] = table([""] + [f"layer {layer}" for layer in LAYERS], real)
         made["peers"] = table(["", "50 % zeros: fraction", "ratio", "90 %: fraction", "ratio"], lines)
         return made
 

@@ -27,17 +27,18 @@ constexpr int steps_to_settle     = 1000;  // before memory is first looked at
 constexpr double device_density   = 0.15;  // the device slabs are planned for that, the rest spills
 constexpr std::uint64_t few_bytes = 4u << 20;  // that the process may grow by: far from one a step
 
-/// Compares or drops the gradients, then updates the weights.
+/// Compares or drops the gradients, then updates the weights, if there is a rate.
 class soak_sink : public gradient_sink {
  public:
-  soak_sink(gradient_sink& first, double rate) : first_(first), descent_(rate) {}
+  soak_sink(gradient_sink& first, double rate) : first_(first), rate_(rate), descent_(rate) {}
   void layer_done(network& of, int layer, cudaStream_t stream) override {
     first_.layer_done(of, layer, stream);
-    descent_.layer_done(of, layer, stream);
+    if (rate_ > 0) descent_.layer_done(of, layer, stream);
   }
 
  private:
   gradient_sink& first_;
+  double rate_;
   descent_sink descent_;
 };
 

@@ -32,7 +32,7 @@ function(bitsparse_set_up_target name)
     $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wshadow -Wconversion>
     $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra>)
   # Tests also try tiles that no supported format has, whose kernels may spill; those of the supported ones are compiled by
-  # device_kernels, and their spills counted by device_resources.
+  # device_kernels_*, and their spills counted by device_resources.
   get_target_property(type ${name} TYPE)
   if(BITSPARSE_FAST_DEVICE_COMPILE AND NOT of_OPTIMIZED)
     target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:--Ofast-compile=max>)

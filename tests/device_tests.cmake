@@ -1,4 +1,12 @@
 # Tests of the device half. They compile everywhere; those labelled gpu need a device to run.
+
+# Every kernel for further architectures: first, since these take longest. A spill is a warning, so an error where warnings are.
+foreach(architecture IN LISTS BITSPARSE_KERNEL_ARCHITECTURES)
+  add_library(device_kernels_${architecture} OBJECT device/resources.cu)
+  bitsparse_set_up_target(device_kernels_${architecture} OPTIMIZED)
+  set_target_properties(device_kernels_${architecture} PROPERTIES CUDA_ARCHITECTURES ${architecture})
+endforeach()
+
 bitsparse_add_test(host detail/tile_grid_test.cpp)
 bitsparse_add_test(host errors/device_errors_test.cu)
 bitsparse_add_test(gpu warp/warp_test.cu)
@@ -50,6 +58,9 @@ foreach(plugin sm90:90-real:sign ptx80:80-virtual:fast sm90_again:90-real:sign p
 endforeach()
 
 bitsparse_add_executable(device_example examples/device_example.cu)
+if(BITSPARSE_KERNEL_ARCHITECTURES)
+  set_property(TARGET device_example APPEND PROPERTY CUDA_ARCHITECTURES ${BITSPARSE_KERNEL_ARCHITECTURES})
+endif()
 add_test(NAME device_example COMMAND device_example)
 bitsparse_add_executable(fused_example examples/fused_example.cu)
 add_test(NAME fused_example COMMAND fused_example)
@@ -71,14 +82,6 @@ bitsparse_add_executable(device_fuzz fuzz/device_fuzz.cu fuzz/device_fuzz/fuzz_c
 target_link_libraries(device_fuzz PRIVATE Threads::Threads)
 add_test(NAME device_fuzz COMMAND device_fuzz)
 set_tests_properties(device_fuzz PROPERTIES LABELS gpu SKIP_RETURN_CODE 77 RESOURCE_LOCK gpu TIMEOUT 300)
-
-# Every kernel, and the example, for further architectures. A spill is a warning, so an error where warnings are.
-if(BITSPARSE_KERNEL_ARCHITECTURES)
-  add_library(device_kernels OBJECT device/resources.cu)
-  bitsparse_set_up_target(device_kernels OPTIMIZED)
-  set_target_properties(device_kernels PROPERTIES CUDA_ARCHITECTURES "${BITSPARSE_KERNEL_ARCHITECTURES}")
-  set_property(TARGET device_example APPEND PROPERTY CUDA_ARCHITECTURES ${BITSPARSE_KERNEL_ARCHITECTURES})
-endif()
 
 find_package(Python3 COMPONENTS Interpreter)
 if(Python3_FOUND)

@@ -11,6 +11,9 @@
 #   tile twice, lanes of one instruction then write the same word of shared memory, and one of the values stays. That is allowed,
 #   since a corrupt chunk may decode to any values, but racecheck calls it a hazard. The other tools run these cases.
 #
+# Under racecheck device_fuzz runs with one host thread, and other programs with several are left out: the tool loses track of
+# launches there ("Internal Sanitizer Error") and counts that as a hazard.
+#
 # Of many alike steps (the bits flipped by the tests of corrupt metadata, the replays of a step that offloads, the operations of
 # several threads) one in BITSPARSE_THIN runs, 13 unless it is set.
 #
@@ -29,7 +32,10 @@ trap 'exit 124' TERM INT
 check() { # <tool> <test>
   local log=$logs/$1.$2 status=0 cases='~[large]~[long]~[api_error]' start=$SECONDS
   if [ "$1" = racecheck ]; then cases+='~[collides]'; fi
-  (cd "$root" && timeout 900 compute-sanitizer --tool "$1" --error-exitcode 99 "$tests_dir/$2" "$cases") >"$log" 2>&1 || status=$?
+  local arguments=("$cases")
+  if [ "$1.$2" = racecheck.device_fuzz ]; then arguments=(--threads 1); fi
+  if [[ $1 = racecheck && $2 =~ concurrency|link_units ]]; then return; fi
+  (cd "$root" && timeout 900 compute-sanitizer --tool "$1" --error-exitcode 99 "$tests_dir/$2" "${arguments[@]}") >"$log" 2>&1 || status=$?
   local summary
   summary=$(grep -oE '(ERROR|RACECHECK) SUMMARY: .*' "$log" | tail -n 1)
   printf '%-10s %-32s exit %-3s %3d s  %s\n' "$1" "$2" "$status" "$((SECONDS - start))" "$summary" >>"$logs/summary"

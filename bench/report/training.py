@@ -110,13 +110,13 @@ def ops_table(content):
             rows[re.sub(r"/iterations:.*$", "", row.get("run_name", row["name"]))] = row
     columns = [("bf16", "0.50", "sign"), ("bf16", "0.80", "sign"), ("bf16", "0.50", "compact"), ("bf16", "0.80", "compact"),
                ("e4m3", "0.50", "sign"), ("e4m3", "0.80", "sign")]
-    names = list(dict.fromkeys("/".join(name.split("/")[:2]) for name in rows))
+    names = list(dict.fromkeys(re.match(r"(.*?)/(?:bf16|e4m3)/16000x21504/", name).group(1) for name in rows))
     lines = []
     for name in names:
-        dense = rows.get(f"{name}/bf16/16000x21504/dense")
+        dense = rows.get(f"{name}/bf16/16000x21504/dense") or rows.get(f"{name}/e4m3/16000x21504/dense")
         cells = [rows.get(f"{name}/{e}/16000x21504/zeros:{z}/{c}") for e, z, c in columns]
         lines.append([f"`{name}`"] + ["-" if row is None else f"{row['real_time']:.3f} ({row['fraction']:.3f})" for row in [dense] + cells])
-    header = ["ms (fraction)", "dense kernel, bf16"] + [f"{e}, {100 * float(z):.0f} %, `{c}`" for e, z, c in columns]
+    header = ["ms (fraction)", "dense kernel"] + [f"{e}, {100 * float(z):.0f} %, `{c}`" for e, z, c in columns]
     return table(header, lines)
 
 

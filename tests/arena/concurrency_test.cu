@@ -159,7 +159,7 @@ TEST_CASE("arena: threads, streams of all priorities and two arenas at once", "[
   CHECK(mismatches.read() == 0);
   check_empty(large);
   check_empty(small);
-  CHECK(small.state().spilled > 0);
+  if (thinning() == 1) CHECK(small.state().spilled > 0);  // few steps may not get that far
 }
 
 TEST_CASE("arena: a tensor moves from stream to stream, each of another priority", "[arena]") {

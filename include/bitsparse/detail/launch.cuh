@@ -37,10 +37,12 @@ __device__ __forceinline__ void wait_for_prologue() {
 #endif
 }
 
-/// The block's number, counted from the grid's last one: so the end of a matrix, which the kernel before
-/// has most often written last, is read while L2 still holds it (docs/tuning.md).
-__device__ __forceinline__ std::uint32_t last_to_first() {
-  return gridDim.x - 1 - blockIdx.x;
+/// The number of the block's work. With an op it is counted from the last one: so the end of a dense
+/// operand, which the kernel before has most often written last, is read while L2 still holds it. A plain
+/// copy is a little quicker the other way (docs/tuning.md).
+template <bool HasOp>
+__device__ __forceinline__ std::uint32_t block_number() {
+  return HasOp ? gridDim.x - 1 - blockIdx.x : blockIdx.x;
 }
 
 inline constexpr char const* no_kernel_text =

@@ -172,14 +172,14 @@ __global__ void __launch_bounds__(
       threadIdx.x % Tuning::threads, 0, Tuning::block_threads);
   encoder_type encoder(storage[slot], group);
 
-  std::uint32_t const first_tile = last_to_first() * Tuning::tiles;
+  using pass                     = forward_pass<Format, Tuning::threads, Op, Source, Emitted>;
+  std::uint32_t const first_tile = block_number<!pass::is_plain_copy>() * Tuning::tiles;
   std::uint32_t const num_tiles =
       min(params.num_tiles - first_tile, static_cast<std::uint32_t>(Tuning::tiles));
   auto at = params.grid.at(first_tile + slot);
   if (slot >= num_tiles) at.valid_rows = 0;
   Tile tile;
-  forward_pass<Format, Tuning::threads, Op, Source, Emitted>::load(
-      group, params.operands, at, tile);
+  pass::load(group, params.operands, at, tile);
   tile_plan const plan = encoder.plan(tile, at.valid_rows, at.valid_cols);
   if (group.rank() == 0) chunks.plans[slot] = plan;
   __syncthreads();

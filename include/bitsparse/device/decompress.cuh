@@ -78,7 +78,7 @@ __global__ void __launch_bounds__(
   thread_group<Threads> const group;
   decoder_type decoder(storage.decoder, group);
 
-  std::uint32_t const number = last_to_first();
+  std::uint32_t const number = block_number<!pass::is_plain_copy>();
   auto const at              = params.grid.at(number);
   tile_descriptor descriptor = params.directory[number];
   std::uint32_t const rows   = pass::wanted_rows(params.operands, at);
@@ -157,7 +157,9 @@ status launch_decompress(tile_descriptor const* directory,
 ///
 /// Shapes, Alignment, Aliasing, Units: see decompress_operands and device_tensor_view. The tensor's
 ///   memory overlaps no dense operand.
-/// Stream: asynchronous on `stream`; does not synchronise or allocate; capturable.
+/// Stream: asynchronous on `stream`; does not synchronise or allocate; capturable. A kernel that is
+///   launched behind it with programmatic stream serialization starts meanwhile, and has to wait for it
+///   (cudaGridDependencySynchronize) before it uses the results.
 /// Errors: invalid_argument, unsupported or cuda_error before anything is written. A tile that is
 ///   lost or corrupt is NaN in every result, whatever the op, and raises the state's condition for it.
 /// Guarantee: the results equal, bit for bit, what a kernel computes that applies the op to the dense

@@ -11,7 +11,7 @@
 /// - the state of a tensor in a plain buffer: decompress gives the right values, since it reads none of
 ///   it but the scale of scaled elements. The conditions are what the flip makes of them;
 /// - the phase or the epoch of a tensor in an arena: NaN in all values and not_full. The cursor, the
-///   count of settled slabs, the scale of elements that are not scaled, the padding: the right values;
+///   scale of elements that are not scaled, the padding: the right values;
 /// - the slab map: the tiles of that slab alone change: to NaN with corrupt_tile raised, or to what
 ///   another slab of the same arena holds. An entry that is not used changes nothing;
 /// - and for all of them: nothing is read or written outside the arena or the buffer and the results'

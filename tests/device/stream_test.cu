@@ -2,7 +2,8 @@
 // SPDX-FileCopyrightText: 2026 the bitsparse authors
 /// @file
 /// Nothing waits for the device: calls behind a spinning kernel return, and a captured graph
-/// replays as the values move.
+/// replays as the values move. On the device a kernel waits for the one before, even if that lets it
+/// start early.
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -44,6 +45,17 @@ __global__ void fill_kernel(bits_type* values, unsigned const* step) {
 
 __global__ void advance_kernel(unsigned* step) {
   ++*step;
+}
+
+/// Lets the next kernel of the stream start, and does its work only some time later.
+__global__ void late_fill_kernel(bits_type* values, unsigned step) {
+  bs::detail::allow_next_kernel();
+  long long const begin = clock64();
+  while (clock64() - begin < 200000) {
+  }
+  unsigned const i     = blockIdx.x * blockDim.x + threadIdx.x;
+  unsigned const mixed = (i + step) * 0x9e3779b9u;
+  values[i] = mixed >> 31 != 0 ? static_cast<bits_type>(mixed >> 12 & 0x7fff) : bits_type{0};
 }
 
 struct operands {
@@ -138,5 +150,28 @@ TEST_CASE("graph: compress and decompress replay bit-exact while the density mov
   cudaGraphDestroy(graph);
   cudaStreamDestroy(stream);
   cudaFree(step);
+  cudaFree(mismatches);
+}
+
+TEST_CASE("stream: a kernel that lets the next one start early is waited for", "[device]") {
+  operands o;
+  unsigned long long* mismatches = nullptr;
+  require_cuda(cudaMalloc(&mismatches, sizeof(*mismatches)), "cudaMalloc");
+  require_cuda(cudaMemset(mismatches, 0, sizeof(*mismatches)), "cudaMemset");
+  bool all_ok = true;
+  for (unsigned step = 0; step < 20; ++step) {
+    late_fill_kernel<<<num_values / 256, 256>>>(o.dense_values(), step);
+    all_ok = all_ok && o.compress(nullptr).ok();
+    late_fill_kernel<<<num_values / 256, 256>>>(o.restored_values(), step + 1000);
+    all_ok = all_ok && o.decompress(nullptr).ok();
+    compare_kernel<<<num_values / 256, 256>>>(
+        o.dense_values(), o.restored_values(), num_values, mismatches);
+  }
+  unsigned long long differs = 1;
+  require_cuda(cudaMemcpy(&differs, mismatches, sizeof(differs), cudaMemcpyDeviceToHost),
+               "cudaMemcpy");
+  CHECK(all_ok);
+  CHECK(differs == 0);
+  CHECK(o.tensor.state().conditions == 0);
   cudaFree(mismatches);
 }

@@ -28,9 +28,9 @@ inline namespace v0 {
 __device__ inline arena_report make_report(arena_state const& state) {
   return {state.in_use[0],
           state.in_use[1],
-          state.peak[0],
-          state.peak[1],
-          state.peak_demand,
+          max(state.peak[0], state.in_use[0]),
+          max(state.peak[1], state.in_use[1]),
+          max(state.peak_demand, state.demand),
           state.spilled,
           state.refused,
           state.conditions,
@@ -114,6 +114,7 @@ __global__ void reset_kernel(View const arena) {
   }
   if (place != 0) return;
   auto& state = *arena.state;
+  arena.note_peak();
   for (int kind = 0; kind < 2; ++kind) {
     state.taken[kind]     = 0;
     state.given[kind]     = arena.num_slabs_of(kind);

@@ -13,6 +13,7 @@
 #include <bitsparse/arena/arena_tensor.cuh>
 #include <bitsparse/arena/arena_view.cuh>
 #include <bitsparse/config.hpp>
+#include <bitsparse/detail/launch.cuh>
 #include <bitsparse/device/tensor_state.cuh>
 
 namespace bitsparse {
@@ -23,15 +24,16 @@ namespace detail {
 /// it is not known; `at_need` if it is to be taken when it is needed; no_slab if there was none.
 ///
 /// Taking a slab costs a few trips to memory, in which a fast tensor fills several more. So slabs are
-/// taken `slabs_ahead` before they are needed: the first ones by the prologue, slab i + slabs_ahead
-/// by the tile that covers slab i's first unit. The last block gives back what was too much. While
-/// the arena has fewer than `slabs_kept` free slabs nothing is taken ahead, so that no tensor lacks
-/// what another one, or itself, has taken for nothing.
+/// taken `slabs_ahead` before they are needed: the first ones by a block of their own, slab
+/// i + slabs_ahead by the tile that covers slab i's first unit. The last block gives back what was too
+/// much. While the arena has fewer than `slabs_kept` free slabs nothing is taken ahead, so that no
+/// tensor lacks what another one, or itself, has taken for nothing.
 struct arena_space {
-  static constexpr int prologue_threads        = 1024;
-  static constexpr unsigned long long one_tile = 1ull << 36;
-  static constexpr std::uint32_t slabs_ahead   = 32;
-  static constexpr std::uint32_t at_need       = arena_view::no_slab - 1;
+  static constexpr int leading_blocks        = 1;  // of compress: take_first()
+  static constexpr int prologue_threads      = 1024;
+  static constexpr unsigned long long one    = 1ull << 36;  // tile or slab, in the cursor
+  static constexpr std::uint32_t slabs_ahead = 32;
+  static constexpr std::uint32_t at_need     = arena_view::no_slab - 1;
   // More than the chunks that all resident blocks of a device reserve at a time.
   static constexpr std::uint64_t units_in_flight = (32u << 20) / unit_bytes;
 
@@ -66,9 +68,7 @@ struct arena_space {
   }
   /// Slabs that the tensor has needed since it was last emptied, granted or refused.
   __device__ __forceinline__ std::uint32_t needed_slabs() const {
-    unsigned long long const units =
-        *const_cast<unsigned long long const volatile*>(&state->cursor) % one_tile;
-    return static_cast<std::uint32_t>((units + (1ull << arena.slab_shift) - 1) >> arena.slab_shift);
+    return needed_slabs(*const_cast<unsigned long long const volatile*>(&state->cursor));
   }
 
   // -----------------------------------------------------------------------------------------------
@@ -78,49 +78,61 @@ struct arena_space {
   /// Gives back the slabs that the tensor still holds and empties it. Threads: one block of
   /// prologue_threads.
   __device__ inline void empty(tensor_phase phase) const {
-    bool const holds_slabs =
-        state->phase != tensor_phase::empty && state->epoch == arena.state->epoch;
+    // All at once: each is a trip to memory.
+    tensor_phase const before  = state->phase;
+    std::uint32_t const filled = state->epoch, epoch = arena.state->epoch;
     std::uint32_t const needed = min(needed_slabs(), map_slabs);
     // Where a compress did not end, even those that it had taken ahead.
-    std::uint32_t const ahead = state->phase == tensor_phase::writing ? slabs_ahead : 0;
+    std::uint32_t const ahead = before == tensor_phase::writing ? slabs_ahead : 0;
     __syncthreads();  // all have read the state
-    if (needed + ahead != 0) give_back(needed, min(needed + ahead, map_slabs), holds_slabs);
+    if (needed + ahead != 0)
+      give_back(
+          needed, min(needed + ahead, map_slabs), before != tensor_phase::empty && filled == epoch);
     if (threadIdx.x == 0) {
-      state->cursor  = 0;
-      state->settled = 0;
-      state->epoch   = arena.state->epoch;
-      state->phase   = phase;
+      state->cursor = 0;
+      state->epoch  = epoch;
+      state->phase  = phase;
     }
   }
-  /// Empties the tensor and takes the first slabs. Threads: one block of prologue_threads.
+  /// Empties the tensor before it is filled. Threads: one block of prologue_threads.
   /// @param scale what the values to come are multiplied with
   __device__ inline void reset(float scale) const {
     empty(num_tiles == 0 ? tensor_phase::full : tensor_phase::writing);
     if (threadIdx.x == 0) state->scale = scale;
-    if (num_tiles == 0) return;
-    __shared__ arena_view::tickets drawn;
-    std::uint32_t const wanted = min(slabs_ahead, map_slabs);
-    __syncthreads();
-    if (threadIdx.x == 0) drawn = arena.draw(0, wanted, slabs_kept());
-    __syncthreads();
-    if (threadIdx.x < wanted) {
-      slab_map[threadIdx.x] =
-          threadIdx.x < drawn.count ? arena.collect(0, drawn.first + threadIdx.x) + 1 : at_need;
+  }
+  /// Takes the first slabs while the first tiles are on their way, which is why it is not the
+  /// prologue that does. Threads: all of a block that is one of the first to run.
+  __device__ __noinline__ static void take_first(arena_space const space) {
+    if (threadIdx.x >= slabs_ahead) return;
+    std::uint32_t const wanted = min(slabs_ahead, space.map_slabs);
+    arena_view::tickets drawn  = space.draw_first(wanted);
+    std::uint32_t entry        = at_need;
+    if (threadIdx.x < drawn.count) entry = space.arena.collect(0, drawn.first + threadIdx.x) + 1;
+    wait_for_previous_kernel();  // the prologue, which empties the map, and may have given back what there was not
+    if (drawn.count == 0) {
+      drawn = space.draw_first(wanted);
+      if (threadIdx.x < drawn.count) entry = space.arena.collect(0, drawn.first + threadIdx.x) + 1;
     }
+    if (threadIdx.x < wanted) *space.entry_of(threadIdx.x) = entry;
   }
 
-  /// Takes units in a row for the chunks of some tiles, possibly none. settle() and resolve() are to
-  /// follow for each chunk. Threads: one per block.
-  /// @return the cursor before: see first_unit(), is_last()
+  /// Takes units in a row for the chunks of some tiles, possibly none. find() is to follow for all of
+  /// them, or settle() and resolve() for each chunk. Threads: one per block.
+  /// @return the cursor before: see first_unit(), end_of()
   __device__ __forceinline__ unsigned long long reserve(std::uint32_t units,
                                                         std::uint32_t tiles) const {
-    return atomicAdd(&state->cursor, units + tiles * one_tile);
+    return atomicAdd(&state->cursor, units + tiles * one);
   }
   __device__ __forceinline__ static unsigned long long first_unit(unsigned long long reserved) {
-    return reserved % one_tile;
+    return reserved % one;
   }
-  __device__ __forceinline__ bool is_last(unsigned long long reserved, std::uint32_t tiles) const {
-    return reserved / one_tile + tiles == num_tiles;
+  /// The cursor that a reservation left, if it was the last: all tiles have reserved, and all slabs
+  /// that they need are begun. Else 0.
+  __device__ __forceinline__ unsigned long long end_of(unsigned long long reserved,
+                                                       std::uint32_t units,
+                                                       std::uint32_t tiles) const {
+    unsigned long long const cursor = reserved + units + tiles * one;
+    return cursor / one == num_tiles + needed_slabs(cursor) ? cursor : 0;
   }
 
   /// Says where so many reserved units lie, if they follow each other in one slab on the device that is
@@ -142,19 +154,21 @@ struct arena_space {
   /// Makes sure that a reserved chunk lies in one slab, and returns its first unit. A chunk that
   /// straddles two slabs is abandoned and reserved again. The chunk that covers a slab's first unit
   /// takes care of that slab. Threads: one per tile that has a chunk.
+  /// @param end set to end_of() a reservation made here, if it was the last
   __device__ __forceinline__ unsigned long long settle(unsigned long long first,
-                                                       std::uint32_t units) const {
-    while (true) {
-      std::uint32_t const slab = slab_of(first);
-      std::uint32_t const last = slab_of(first + units - 1);
-      if (first == static_cast<unsigned long long>(slab) << arena.slab_shift || last != slab) {
-        begin(*this, last);
-        if (last != slab) first = first_unit(reserve(units, 0));
-        __threadfence();  // what begin() counted, before finish() reads it
-        atomicAdd(&state->settled, 1u);
-      }
-      if (last == slab) return first;
-    }
+                                                       std::uint32_t units,
+                                                       unsigned long long& end) const {
+    bool straddles;
+    do {
+      std::uint32_t const slab = slab_of(first), last = slab_of(first + units - 1);
+      straddles = slab != last;
+      if (!straddles && first != static_cast<unsigned long long>(slab) << arena.slab_shift) break;
+      unsigned long long const again = begin(*this, last, straddles ? units : 0);
+      if (unsigned long long const cursor = end_of(again, straddles ? units : 0, 1); cursor != 0)
+        end = cursor;
+      if (straddles) first = first_unit(again);
+    } while (straddles);
+    return first;
   }
 
   /// Says where a settled chunk lies, when its slab is known; null if the slab was refused. Waiting
@@ -172,35 +186,29 @@ struct arena_space {
   }
 
   /// When all tiles have reserved: gives back what was taken ahead and not needed. Threads: all of
-  /// the block whose reservation was the last, whole warps.
-  __device__ __noinline__ static void finish(arena_space const space) {
-    std::uint32_t settled;
-    do {  // in this order: a chunk that is reserved again adds a slab before it settles one
-      settled = *const_cast<std::uint32_t volatile*>(&space.state->settled);
-      __threadfence();
-    } while (settled != space.needed_slabs());
+  /// the block whose reservation was the last.
+  /// @param end see end_of()
+  __device__ __noinline__ static void finish(arena_space const space, unsigned long long end) {
+    if (threadIdx.x >= slabs_ahead) return;
+    std::uint32_t const slab = space.needed_slabs(end) + threadIdx.x;
+    std::uint32_t entry      = at_need;
+    if (slab < space.map_slabs) {
+      entry                 = space.wait_for(slab, 0);
+      *space.entry_of(slab) = 0;
+    }
+    bool const is_surplus       = entry != at_need;
+    std::uint32_t const surplus = __ballot_sync(0xffffffffu, is_surplus);
+    unsigned long long first    = 0;
     if (threadIdx.x == 0) {
-      space.arena.note_peak();
+      std::uint32_t const count = __popc(surplus);
+      first = atomicAdd(&space.arena.state->given[0], static_cast<unsigned long long>(count));
+      space.arena.announce(0, count);
       space.state->phase = tensor_phase::full;
     }
-    for (std::uint32_t i = threadIdx.x; i < slabs_ahead; i += blockDim.x) {
-      std::uint32_t const slab    = settled + i;
-      std::uint32_t const entry   = slab < space.map_slabs ? *space.entry_of(slab) : 0;
-      bool const is_surplus       = entry != 0 && entry != at_need;
-      std::uint32_t const surplus = __ballot_sync(0xffffffffu, is_surplus);
-      std::uint32_t const lane    = threadIdx.x % 32;
-      unsigned long long first    = 0;
-      if (entry != 0) *space.entry_of(slab) = 0;
-      if (lane == 0) {
-        std::uint32_t const count = __popc(surplus);
-        first = atomicAdd(&space.arena.state->given[0], static_cast<unsigned long long>(count));
-        space.arena.announce(0, count);
-      }
-      first = __shfl_sync(0xffffffffu, first, 0) + __popc(surplus & ((1u << lane) - 1));
-      if (is_surplus) space.arena.put(0, first, entry - 1);
-    }
+    first = __shfl_sync(0xffffffffu, first, 0) + __popc(surplus & ((1u << threadIdx.x) - 1));
+    if (is_surplus) space.arena.put(0, first, entry - 1);
   }
-  static_assert(slabs_ahead % 32 == 0, "bitsparse: finish() has a lane for each slab taken ahead");
+  static_assert(slabs_ahead == 32, "bitsparse: a warp has a lane for each slab taken ahead");
 
   // -----------------------------------------------------------------------------------------------
   // Reading
@@ -239,31 +247,54 @@ struct arena_space {
   __device__ __forceinline__ std::uint32_t volatile* entry_of(std::uint32_t slab) const {
     return slab_map + slab;
   }
+  __device__ __forceinline__ std::uint32_t newest_entry(std::uint32_t slab) const {
+    return *entry_of(slab);
+  }
   /// Polls an entry until it is neither unknown nor \p other.
   __device__ __forceinline__ std::uint32_t wait_for(std::uint32_t slab, std::uint32_t other) const {
     std::uint32_t entry;
     do {
-      entry = *entry_of(slab);
+      entry = newest_entry(slab);
     } while (entry == 0 || entry == other);
     return entry;
   }
 
+  __device__ __forceinline__ std::uint32_t needed_slabs(unsigned long long cursor) const {
+    unsigned long long const units = cursor % one;
+    return static_cast<std::uint32_t>((units + (1ull << arena.slab_shift) - 1) >> arena.slab_shift);
+  }
+
   /// For the chunk that covers a slab's first unit: takes a slab ahead, and this one if nobody did.
   /// Not inlined: it is rare, and its registers would be taken from every tile.
-  __device__ __noinline__ static void begin(arena_space const space, std::uint32_t slab) {
-    std::uint32_t const ahead = slab + slabs_ahead;
+  /// @param units what to reserve again
+  /// @return the cursor before that
+  __device__ __noinline__ static unsigned long long begin(arena_space const space,
+                                                          std::uint32_t slab,
+                                                          std::uint32_t units) {
+    // The block waits for this: trips to memory that need not wait for each other come first.
+    unsigned long long const again = space.reserve(units, 1);
+    std::uint32_t entry            = slab < space.map_slabs ? space.newest_entry(slab) : 0;
+    std::uint32_t const ahead      = slab + slabs_ahead;
     if (ahead < space.map_slabs) {
       auto const drawn       = space.arena.draw(0, 1, space.slabs_kept());
       *space.entry_of(ahead) = drawn.count == 0 ? at_need : space.arena.collect(0, drawn.first) + 1;
     }
-    if (slab >= space.map_slabs) return;  // which max_slabs() rules out
-    std::uint32_t entry = space.wait_for(slab, 0);
+    if (slab >= space.map_slabs) return again;  // which max_slabs() rules out
+    if (entry == 0) entry = space.wait_for(slab, 0);
     if (entry == at_need) {
       std::uint32_t const taken = space.arena.take();
       entry                     = taken == arena_view::no_slab ? taken : taken + 1;
       *space.entry_of(slab)     = entry;
     }
     space.arena.count_used(entry == arena_view::no_slab ? entry : entry - 1);
+    return again;
+  }
+
+  /// Tickets for the first slabs, or none. Threads: a warp.
+  __device__ __forceinline__ arena_view::tickets draw_first(std::uint32_t wanted) const {
+    arena_view::tickets drawn{0, 0};
+    if (threadIdx.x == 0) drawn = arena.draw(0, wanted, slabs_kept());
+    return {__shfl_sync(0xffffffffu, drawn.first, 0), __shfl_sync(0xffffffffu, drawn.count, 0)};
   }
 
   /// Clears the first \p count entries of the map, of which the first \p needed were in use; if the
@@ -273,9 +304,12 @@ struct arena_space {
                                    bool holds_slabs) const {
     using block_scan = cub::BlockScan<std::uint32_t, prologue_threads>;
     __shared__ typename block_scan::TempStorage scan_storage;
-    __shared__ std::uint32_t sizes[2], used[2];
+    __shared__ std::uint32_t sizes[2], used[2], room[2];
     __shared__ unsigned long long first[2];
     if (threadIdx.x < 2) sizes[threadIdx.x] = used[threadIdx.x] = 0;
+    // By the last threads, which most often have no slab to count meanwhile.
+    int const last = prologue_threads - 1 - static_cast<int>(threadIdx.x);
+    if (last < 2) room[last] = arena.room(last);
     __syncthreads();
     for (std::uint32_t i = threadIdx.x; i < count; i += prologue_threads) {
       if (!is_granted(slab_map[i], holds_slabs)) continue;
@@ -284,8 +318,7 @@ struct arena_space {
       if (i < needed) atomicAdd(&used[kind], 1u);
     }
     __syncthreads();
-    bool const is_corrupt =
-        threadIdx.x < 2 && !arena.has_room(static_cast<int>(threadIdx.x), sizes[threadIdx.x]);
+    bool const is_corrupt = threadIdx.x < 2 && sizes[threadIdx.x] > room[threadIdx.x];
     if (__syncthreads_or(is_corrupt)) {  // the map names what it cannot hold: kept until reset()
       for (std::uint32_t i = threadIdx.x; i < count; i += prologue_threads) slab_map[i] = 0;
       if (threadIdx.x == 0) arena.raise(device_condition::corrupt_tile);

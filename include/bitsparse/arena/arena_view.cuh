@@ -32,9 +32,9 @@ struct alignas(64) arena_state {
   unsigned long long moved_bytes[2];  // moved into slabs of each kind since clear()
   std::int32_t available[2];          // slabs that may be taken
   std::uint32_t in_use[2];            // slabs with chunks in them; those taken ahead are not
-  std::uint32_t peak[2];              // the most of them since clear()
+  std::uint32_t peak[2];              // the most of them since clear(), noted when there are fewer
   std::uint32_t demand;               // slabs needed and not yet released, granted or refused
-  std::uint32_t peak_demand;          // the most of them since clear(): what would have sufficed
+  std::uint32_t peak_demand;          // the most of them, likewise: what would have sufficed
   std::uint32_t spilled;              // host slabs used since clear()
   std::uint32_t refused;              // needed slabs that there were not, since clear()
   std::uint32_t unmoved;     // slabs that stayed where they were for want of another, since clear()
@@ -92,22 +92,17 @@ struct arena_view {
     unsigned long long first;
     std::uint32_t count;
   };
-  /// Draws up to \p wanted tickets, fewer where fewer than \p kept slabs would be left. Threads: any
-  /// one.
+  /// Draws \p wanted tickets, or none where fewer than \p kept slabs would be left. Threads: any one.
   __device__ inline tickets draw(int kind, std::uint32_t wanted, std::uint32_t kept) const {
-    auto const left = static_cast<std::int32_t>(kept);
-    auto count      = static_cast<std::int32_t>(wanted);
-    if (num_slabs_of(kind) <= kept) return {0, 0};
-    // For one, the subtraction itself finds out.
-    if (kept != 0 && wanted > 1) count = min(count, now(state->available[kind]) - left);
-    if (count <= 0) return {0, 0};
+    auto const left  = static_cast<std::int32_t>(kept);
+    auto const count = static_cast<std::int32_t>(wanted);
+    if (count == 0 || num_slabs_of(kind) <= kept) return {0, 0};
+    // The subtraction itself finds out: to look first is one more trip to memory.
     if (atomicSub(&state->available[kind], count) - count < left) {
       atomicAdd(&state->available[kind], count);
       return {0, 0};
     }
-    unsigned long long const first =
-        atomicAdd(&state->taken[kind], static_cast<unsigned long long>(count));
-    return {first, static_cast<std::uint32_t>(count)};
+    return {atomicAdd(&state->taken[kind], static_cast<unsigned long long>(wanted)), wanted};
   }
   /// A slab for a ticket: what its place holds, or will hold when who gives it has put it there. An
   /// exchange, since two tickets that are a whole ring apart have the same place.
@@ -151,8 +146,8 @@ struct arena_view {
     atomicAdd(&state->in_use[kind], 1u);
     if (kind == 1) atomicAdd(&state->spilled, 1u);
   }
-  /// Notes what is in use, if it is more than ever before. Threads: one, after a fence by those that
-  /// called count_used().
+  /// Notes what is in use, if it is more than ever before.
+  /// Threads: any one.
   __device__ inline void note_peak() const {
     atomicMax(&state->peak[0], now(state->in_use[0]));
     atomicMax(&state->peak[1], now(state->in_use[1]));
@@ -176,12 +171,11 @@ struct arena_view {
     if (count != 0) atomicMax(&state->peak_demand, atomicSub(&state->demand, count));
   }
 
-  /// Whether a queue can hold so many more: always, if they are slabs that were taken from it.
-  /// Threads: any.
-  __device__ inline bool has_room(int kind, std::uint32_t count) const {
+  /// How many slabs more a queue can hold: at least as many as were taken from it. Threads: any.
+  __device__ inline std::uint32_t room(int kind) const {
     unsigned long long const given = now(state->given[kind]);
     __threadfence();  // in this order: others may take meanwhile
-    return given + count <= now(state->taken[kind]) + num_slabs_of(kind);
+    return static_cast<std::uint32_t>(now(state->taken[kind]) + num_slabs_of(kind) - given);
   }
   /// Puts a slab into its queue's place number \p number. announce() lets it be taken: before or after,
   /// since who takes it waits for it.

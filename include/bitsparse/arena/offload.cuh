@@ -35,7 +35,7 @@ struct move_params {
 /// Bytes of a needed slab that chunks may lie in. Threads: any.
 __device__ __forceinline__ std::uint64_t used_bytes(arena_space const& space, std::uint32_t slab) {
   std::uint64_t const first = static_cast<std::uint64_t>(slab) << space.arena.slab_shift;
-  std::uint64_t const units = space.state->cursor % arena_space::one_tile - first;
+  std::uint64_t const units = space.state->cursor % arena_space::one - first;
   return min(units * unit_bytes, space.arena.slab_bytes());
 }
 
@@ -168,7 +168,7 @@ template <far_end Far, class Params>
 __global__ void __maxnreg__(32) move_kernel(Params const params) {
   using copier_type = warp_copier<Far>;
   __shared__ typename copier_type::temp_storage storage;
-  wait_for_prologue();
+  wait_for_previous_kernel();
   if (params.space.state->num_moves == 0) return;
   copier_type copier(storage);
   move_pieces pieces(params, copier_type::piece_bytes);

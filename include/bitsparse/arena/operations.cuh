@@ -32,8 +32,10 @@ status check_arena_tensor(arena_tensor_view<Format> const& tensor) {
     return {invalid, "arena tensor: its arena has no memory; make the tensor from an arena's view"};
   }
   std::uint64_t const tiles = num_tiles<Format>(tensor.rows, tensor.cols);
-  if (tiles >= std::uint64_t{1} << 28) {
-    return {status_code::unsupported, "arena tensor: it has 2^28 tiles or more; split it by rows"};
+  if (tiles >= size_overflow - tensor.map_slabs || tiles + tensor.map_slabs >= std::uint64_t{1}
+                                                                                   << 28) {
+    return {status_code::unsupported,
+            "arena tensor: it has 2^28 tiles and slabs or more; split it by rows"};
   }
   if (tiles != 0 &&
       (tensor.directory == nullptr || tensor.slab_map == nullptr || tensor.moves == nullptr)) {
@@ -69,23 +71,17 @@ bool overlaps_tensor(arena_tensor_view<Format> const& tensor, operand_spans cons
 /// One block. Raises not_full for a tensor that holds nothing.
 template <class Space>
 __global__ void release_kernel(Space const space) {
-  wait_for_prologue();
+  wait_for_previous_kernel();
   if (threadIdx.x == 0 && !space.is_full()) space.raise(device_condition::not_full);
   space.empty(tensor_phase::empty);
 }
 
-/// @param follows_reader whether the kernel before it in the stream is the tensor's decompress, which
-///   lets it start early
 template <class Format>
-status launch_release(arena_tensor_view<Format> const& tensor,
-                      bool follows_reader,
-                      cudaStream_t stream) {
+status launch_release(arena_tensor_view<Format> const& tensor, cudaStream_t stream) {
   using space        = arena_space;
   auto* const kernel = release_kernel<space>;
-  launch_order order = launch_order::after;
-  if (follows_reader) {
-    if (status const loaded = load(kernel, order); !loaded.ok()) return loaded;
-  }
+  launch_order order;
+  if (status const loaded = load(kernel, order); !loaded.ok()) return loaded;
   return launch(kernel, 1, space::prologue_threads, space{tensor}, stream, order);
 }
 
@@ -181,7 +177,7 @@ status decompress(arena_tensor_view<Format> source,
 template <class Format>
 status release(arena_tensor_view<Format> tensor, cudaStream_t stream) {
   if (status const checked = detail::check_arena_tensor(tensor); !checked.ok()) return checked;
-  return detail::launch_release(tensor, false, stream);
+  return detail::launch_release(tensor, stream);
 }
 
 /// decompress of the whole tensor, then release: for the tensor's one reader.
@@ -195,18 +191,14 @@ status consume(arena_tensor_view<Format> source,
             "consume: only whole tensors are consumed; decompress the row ranges, then release"};
   }
   status const restored = decompress<Op, Tuning>(source, operands, stream);
-  return restored.ok()
-             ? detail::launch_release(source, source.rows != 0 && source.cols != 0, stream)
-             : restored;
+  return restored.ok() ? detail::launch_release(source, stream) : restored;
 }
 template <class Op = identity, class Tuning = void, class Format>
 status consume(arena_tensor_view<Format> source,
                matrix_view<typename Format::element> target,
                cudaStream_t stream) {
   status const restored = decompress<Op, Tuning>(source, target, stream);
-  return restored.ok()
-             ? detail::launch_release(source, source.rows != 0 && source.cols != 0, stream)
-             : restored;
+  return restored.ok() ? detail::launch_release(source, stream) : restored;
 }
 
 }  // namespace v0

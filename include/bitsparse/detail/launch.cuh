@@ -19,8 +19,8 @@ namespace detail {
 /// How a kernel starts relative to the one before it in its stream.
 enum class launch_order {
   after,     // when it has ended
-  overlaps,  // as soon as it allows, on sm_90 and newer; the kernel calls wait_for_prologue()
-             // before it uses its results
+  overlaps,  // as soon as it allows, or at once when its blocks have ended, on sm_90 and newer; the
+             // kernel calls wait_for_previous_kernel() before it uses its results
 };
 
 /// Lets the next kernel of the stream start, if it was launched with launch_order::overlaps.
@@ -31,18 +31,19 @@ __device__ __forceinline__ void allow_next_kernel() {
 }
 
 /// Waits until the kernel before this one has ended and its writes are seen.
-__device__ __forceinline__ void wait_for_prologue() {
+__device__ __forceinline__ void wait_for_previous_kernel() {
 #if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
 }
 
-/// The number of the block's work. With an op it is counted from the last one: so the end of a dense
-/// operand, which the kernel before has most often written last, is read while L2 still holds it. A plain
-/// copy is a little quicker the other way (docs/tuning.md).
-template <bool HasOp>
+/// The number of the block's work, of which the first \p Leading blocks have none. With an op it is
+/// counted from the last one: so the end of a dense operand, which the kernel before has most often
+/// written last, is probably read while L2 still holds it. A plain copy is a little quicker the other
+/// way (docs/tuning.md).
+template <bool HasOp, int Leading = 0>
 __device__ __forceinline__ std::uint32_t block_number() {
-  return HasOp ? gridDim.x - 1 - blockIdx.x : blockIdx.x;
+  return HasOp ? gridDim.x - 1 - blockIdx.x : blockIdx.x - Leading;
 }
 
 inline constexpr char const* no_kernel_text =
@@ -52,7 +53,7 @@ inline constexpr char const* no_kernel_text =
 
 /// Loads a kernel, so that launching it later does not fail for want of memory, and says how it may
 /// start relative to the kernel before it. What counts is the code that runs, not the device: code for
-/// older architectures, compiled for a newer device at load time, has no wait_for_prologue().
+/// older architectures, compiled for a newer device at load time, has no wait_for_previous_kernel().
 /// Errors: cuda_error.
 template <class Params>
 BITSPARSE_OWN_COPY status load(void (*kernel)(Params), launch_order& order) {

@@ -45,7 +45,7 @@ class block_placement {
   struct temp_storage {
     tile_plan plans[Tiles];       // (Tiles,) of each group's tile
     std::byte* addresses[Tiles];  // (Tiles,) of its chunk; null if it stores none
-    bool is_last;                 // whether Space::finish() is to be called
+    unsigned long long end;       // what Space::finish() is to be called with, unless 0
   };
 
   __device__ __forceinline__ block_placement(temp_storage& storage,
@@ -72,7 +72,7 @@ class block_placement {
       return;
     }
     if (threadIdx.x != 0) return;
-    storage_.is_last = space_.is_last(reserved_, num_tiles_);
+    storage_.end = space_.end_of(reserved_, units_, num_tiles_);
 #pragma unroll
     for (std::uint32_t tile = 0; tile < Tiles; ++tile) {
       if (tile >= num_tiles_) break;
@@ -98,9 +98,12 @@ class block_placement {
     for (std::uint32_t tile = 0; tile + 1 < Tiles; ++tile) {
       if (tile < slot) first += storage_.plans[tile].chunk_units;
     }
-    if (has_chunk) first = space_.settle(first, plan.chunk_units);
+    unsigned long long end = threadIdx.x == 0 ? space_.end_of(reserved_, units_, num_tiles_) : 0;
+    if (threadIdx.x == 0) storage_.end = 0;
     __syncwarp();
-    if (threadIdx.x == 0) storage_.is_last = space_.is_last(reserved_, num_tiles_);
+    if (has_chunk) first = space_.settle(first, plan.chunk_units, end);
+    if (end != 0) storage_.end = end;  // one at most
+    __syncwarp();
     if (!has_tile) return;
     reservation const place = has_chunk ? space_.resolve(first) : reservation{0, nullptr};
     bool const is_lost      = has_chunk && place.chunk == nullptr;
@@ -126,6 +129,7 @@ struct prologue_params {
 /// Empties the tensor before the main kernel fills it.
 template <class Space>
 __global__ void compress_prologue_kernel(prologue_params<Space> const params) {
+  wait_for_previous_kernel();
   allow_next_kernel();
   params.space.reset(factor_at(params.scale));
 }
@@ -163,6 +167,12 @@ __global__ void __launch_bounds__(
                         compress_registers<Format, Codec, Op, Source, Emitted>()>)
     compress_kernel(
         compress_params<Format, Space, compress_operands<Source, Emitted>> const params) {
+  if constexpr (Space::leading_blocks != 0) {
+    if (blockIdx.x < Space::leading_blocks) {
+      Space::take_first(params.space);
+      return;
+    }
+  }
   using encoder_type = block_encoder<Format, Codec, Tuning::threads>;
   __shared__ typename encoder_type::temp_storage storage[Tuning::tiles];
   using placement_type = block_placement<Tuning::tiles, Space>;
@@ -172,8 +182,9 @@ __global__ void __launch_bounds__(
       threadIdx.x % Tuning::threads, 0, Tuning::block_threads);
   encoder_type encoder(storage[slot], group);
 
-  using pass                     = forward_pass<Format, Tuning::threads, Op, Source, Emitted>;
-  std::uint32_t const first_tile = block_number<!pass::is_plain_copy>() * Tuning::tiles;
+  using pass = forward_pass<Format, Tuning::threads, Op, Source, Emitted>;
+  std::uint32_t const first_tile =
+      block_number<!pass::is_plain_copy, Space::leading_blocks>() * Tuning::tiles;
   std::uint32_t const num_tiles =
       min(params.num_tiles - first_tile, static_cast<std::uint32_t>(Tuning::tiles));
   auto at = params.grid.at(first_tile + slot);
@@ -184,7 +195,7 @@ __global__ void __launch_bounds__(
   if (group.rank() == 0) chunks.plans[slot] = plan;
   __syncthreads();
 
-  wait_for_prologue();
+  wait_for_previous_kernel();
   placement_type placement(chunks, params.space, num_tiles);
   placement.reserve();
   encoder.stage(tile);  // while the reservation is on its way
@@ -193,7 +204,7 @@ __global__ void __launch_bounds__(
   if (chunks.plans[slot].chunk_units != 0 && chunks.addresses[slot] != nullptr) {
     encoder.store(chunks.addresses[slot]);
   }
-  if (chunks.is_last) Space::finish(params.space);
+  if (chunks.end != 0) Space::finish(params.space, chunks.end);
 }
 
 /// Prologue and main kernel over any address space. The arguments are checked.
@@ -234,13 +245,14 @@ status launch_compress(compress_operands<Source, Emitted> const& operands,
     status result = load(kernel, order);
     if (result.ok()) {
       prologue_params<Space> const prologue{space, operands.scale};
-      result =
-          launch(compress_prologue_kernel<Space>, 1, Space::prologue_threads, prologue, stream);
+      result = launch(
+          compress_prologue_kernel<Space>, 1, Space::prologue_threads, prologue, stream, order);
     }
     if (!result.ok() || tiles == 0) return result;
     compress_params<Format, Space, compress_operands<Source, Emitted>> const params{
         operands, {rows, cols}, tiles, directory, space};
-    std::uint32_t const blocks = ceil_div<std::uint32_t>(tiles, tuning.tiles);
+    std::uint32_t const blocks =
+        Space::leading_blocks + ceil_div<std::uint32_t>(tiles, tuning.tiles);
     return launch(kernel, blocks, tuning.block_threads, params, stream, order);
   };
   return has_runs

@@ -75,6 +75,7 @@ __global__ void __launch_bounds__(
     typename pass::temp_storage pass;
   } storage;
   allow_next_kernel();  // which may be the release that ends consume()
+  wait_for_previous_kernel();
   thread_group<Threads> const group;
   decoder_type decoder(storage.decoder, group);
 
@@ -137,14 +138,29 @@ status launch_decompress(tile_descriptor const* directory,
   std::uint64_t const tile_cols = ceil_div<std::uint64_t>(cols, Format::cols);
   decompress_params<Format, Space, decompress_operands<First, Gradient, Second>> const params{
       operands, {rows, cols}, directory + operands.first_row / Format::rows * tile_cols, space};
-  if (has_runs) {
-    auto* const kernel =
-        decompress_kernel<Format, of_vectors::threads, vectors, Space, Op, First, Gradient, Second>;
-    return launch(kernel, tiles, of_vectors::threads, params, stream);
-  }
-  auto* const kernel =
-      decompress_kernel<Format, of_values::threads, values, Space, Op, First, Gradient, Second>;
-  return launch(kernel, tiles, of_values::threads, params, stream);
+  auto const run = [&](auto* kernel, int num_threads) {
+    launch_order order;
+    status const loaded = load(kernel, order);
+    return loaded.ok() ? launch(kernel, tiles, num_threads, params, stream, order) : loaded;
+  };
+  return has_runs ? run(decompress_kernel<Format,
+                                          of_vectors::threads,
+                                          vectors,
+                                          Space,
+                                          Op,
+                                          First,
+                                          Gradient,
+                                          Second>,
+                        of_vectors::threads)
+                  : run(decompress_kernel<Format,
+                                          of_values::threads,
+                                          values,
+                                          Space,
+                                          Op,
+                                          First,
+                                          Gradient,
+                                          Second>,
+                        of_values::threads);
 }
 
 }  // namespace detail

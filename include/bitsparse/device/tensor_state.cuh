@@ -150,6 +150,7 @@ struct located_chunk {
 /// A plain buffer as an address space of one slab. reserve() is the one place where payload is
 /// taken.
 struct buffer_space {
+  static constexpr int leading_blocks   = 0;
   static constexpr int prologue_threads = 32;
 
   std::byte* payload;
@@ -176,8 +177,8 @@ struct buffer_space {
   __device__ __forceinline__ float scale() const {
     return state->scale;
   }
-  /// Takes units in a row for the chunks of some tiles, possibly none. settle() and resolve() are to
-  /// follow for each chunk. Threads: one per block.
+  /// Takes units in a row for the chunks of some tiles, possibly none. find() is to follow for all of
+  /// them, or settle() and resolve() for each chunk. Threads: one per block.
   /// @return where they begin: see first_unit()
   __device__ __forceinline__ unsigned long long reserve(std::uint32_t units,
                                                         std::uint32_t /*tiles*/) const {
@@ -196,7 +197,8 @@ struct buffer_space {
   /// Where a chunk begins that was reserved at \p first, or past the end with capacity_exceeded
   /// raised. Threads: one per tile that has a chunk.
   __device__ __forceinline__ unsigned long long settle(unsigned long long first,
-                                                       std::uint32_t units) const {
+                                                       std::uint32_t units,
+                                                       unsigned long long& /*end*/) const {
     if (first + units <= capacity_units) return first;
     atomicMax(&state->needed_units, first + units);
     raise(device_condition::capacity_exceeded);
@@ -206,12 +208,14 @@ struct buffer_space {
   __device__ __forceinline__ reservation resolve(unsigned long long first) const {
     return {first, first < capacity_units ? payload + first * unit_bytes : nullptr};
   }
-  /// Whether the block is to call finish() at its end: never.
-  __device__ __forceinline__ bool is_last(unsigned long long /*reserved*/,
-                                          std::uint32_t /*tiles*/) const {
-    return false;
+  /// What finish() is to be called with at the block's end, if at all: never.
+  __device__ __forceinline__ unsigned long long end_of(unsigned long long /*reserved*/,
+                                                       std::uint32_t /*units*/,
+                                                       std::uint32_t /*tiles*/) const {
+    return 0;
   }
-  __device__ __forceinline__ static void finish(buffer_space const& /*space*/) {}
+  __device__ __forceinline__ static void finish(buffer_space const& /*space*/,
+                                                unsigned long long /*end*/) {}
   /// Finds a tile's chunk. Threads: any.
   __device__ __forceinline__ located_chunk locate(tile_descriptor descriptor) const {
     bool const lies_inside = descriptor.offset_units() + descriptor.chunk_units() <= capacity_units;

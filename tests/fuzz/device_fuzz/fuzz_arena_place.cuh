@@ -131,9 +131,8 @@ class arena_place {
     left.epoch = filled.epoch;
     left.scale = scale;
     if (c_.ending == fuzz_ending::reset) {
-      left.cursor  = filled.cursor;
-      left.settled = filled.settled;
-      left.phase   = filled.phase;
+      left.cursor = filled.cursor;
+      left.phase  = filled.phase;
       std::memcpy(w_.image.expected(map_at()), w_.image.downloaded(map_copy_), map_slabs_ * 4);
     }
     std::memcpy(w_.image.expected(metadata_), &left, sizeof(left));
@@ -156,8 +155,8 @@ class arena_place {
     if (filled.phase != bitsparse::tensor_phase::full) return "compress left the tensor not full";
     std::uint64_t const units = filled.cursor & ((std::uint64_t{1} << 36) - 1);
     std::uint64_t const slabs = (units + (std::uint64_t{1} << shift) - 1) >> shift;
-    if (filled.cursor >> 36 != w_.chunks.num_tiles())
-      return "not every tile has reserved its chunk";
+    if (filled.cursor >> 36 != w_.chunks.num_tiles() + slabs)
+      return "not every tile has reserved its chunk, or not every slab is begun";
     if (slabs > map_slabs_) return "more slabs were needed than the map has entries";
     needed_slabs_     = slabs;
     auto const& arena = arena_.view();

@@ -65,7 +65,7 @@ void add(std::uint64_t rows,
 template <class Element>
 void add_element() {
   using format = bs::default_format<Element>;
-  for (double const zeros : {0.0, 0.5, 0.8, 0.9, 0.95, 0.99}) {
+  for (double const zeros : {0.0, 0.5, 0.8, 0.85, 0.9, 0.95, 0.99}) {
     add<format, bs::codec::fast>(num_rows, num_cols, zeros);
     add<format, bs::codec::sign>(num_rows, num_cols, zeros);
     add<format, bs::codec::compact>(num_rows, num_cols, zeros);

@@ -89,4 +89,8 @@ if(Python3_FOUND)
     COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/device/resource_test.py
       ${CMAKE_CUDA_COMPILER} ${PROJECT_SOURCE_DIR}/include)
   set_tests_properties(device_resources PROPERTIES LABELS host TIMEOUT 600 COST 60)
+  add_test(NAME device_debug_build
+    COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/device/debug_build_test.py
+      ${CMAKE_CUDA_COMPILER} ${PROJECT_SOURCE_DIR}/include)
+  set_tests_properties(device_debug_build PROPERTIES LABELS host TIMEOUT 600)
 endif()

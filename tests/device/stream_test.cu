@@ -13,6 +13,7 @@
 #include <tests/support/catch.hpp>
 #include <tests/support/compare.cuh>
 #include <tests/support/device_round_trip.cuh>
+#include <tests/support/step_kernels.cuh>
 #include <tests/support/values.hpp>
 
 namespace bs = bitsparse;
@@ -41,21 +42,6 @@ __global__ void fill_kernel(bits_type* values, unsigned const* step) {
   unsigned const percent = *step * 37 % 101;  // 0 .. 100 % zeros
   bool const is_kept     = mixed % 100 >= percent;
   values[i]              = is_kept ? static_cast<bits_type>(mixed >> 40 & 0x7fff) : bits_type{0};
-}
-
-__global__ void advance_kernel(unsigned* step) {
-  ++*step;
-}
-
-/// Lets the next kernel of the stream start, and does its work only some time later.
-__global__ void late_fill_kernel(bits_type* values, unsigned step) {
-  bs::detail::allow_next_kernel();
-  long long const begin = clock64();
-  while (clock64() - begin < 200000) {
-  }
-  unsigned const i     = blockIdx.x * blockDim.x + threadIdx.x;
-  unsigned const mixed = (i + step) * 0x9e3779b9u;
-  values[i] = mixed >> 31 != 0 ? static_cast<bits_type>(mixed >> 12 & 0x7fff) : bits_type{0};
 }
 
 struct operands {

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include <bitsparse/format/element.hpp>
+#include <bitsparse/warp/bit_list.cuh>
 #include <bitsparse/warp/mask.cuh>
 #include <bitsparse/warp/pack.cuh>
 #include <bitsparse/warp/rank.cuh>
@@ -65,17 +66,6 @@ __global__ void vectors_kernel(std::uint64_t seed, unsigned long long* faults) {
   for (std::uint32_t i = 0; i < 2 * values; ++i) {  // nothing outside
     if (i < shift || i >= shift + kept) wrong += row[i] != static_cast<Bits>(guard);
   }
-  // Records: value and index of each, and back.
-  __shared__ alignas(16) bs::kept_record<Bits> records[32][values + 16 / sizeof(Bits)];
-  for (auto& record : records[threadIdx.x]) record = bs::kept_record<Bits>::of(guard, guard);
-  bs::pack_records(vector, mask, 1000 + threadIdx.x * 16, records[threadIdx.x] + 1);
-  for (std::uint32_t i = 0; i < kept; ++i) {
-    wrong += records[threadIdx.x][1 + i].value() != row[shift + i];
-    std::uint32_t const j = __fns(mask, 0, static_cast<int>(i) + 1);
-    wrong += records[threadIdx.x][1 + i].index() != 1000 + threadIdx.x * 16 + j;
-  }
-  wrong +=
-      records[threadIdx.x][0].index() != guard || records[threadIdx.x][1 + kept].index() != guard;
   uint4 const again = bs::unpack_vector<Bits>(mask, row + shift, table);
   wrong += again.x != vector.x || again.y != vector.y || again.z != vector.z || again.w != vector.w;
   // Sign bits carry any mask, and come off again.
@@ -91,6 +81,29 @@ __global__ void vectors_kernel(std::uint64_t seed, unsigned long long* faults) {
   wrong += signs.x != positive.x || signs.y != positive.y || signs.z != positive.z ||
            signs.w != positive.w;
   if (wrong != 0) atomicAdd(faults, wrong);
+}
+
+/// The list of every 16-bit mask's bits, in either half of a word or in both, between guards.
+template <int Usual, std::uint32_t Step>
+__global__ void bit_lists_kernel(unsigned long long* faults) {
+  constexpr std::uint16_t guard = 0xa5a5;
+  std::uint32_t const mask      = blockIdx.x * 32 + threadIdx.x;
+  for (std::uint32_t const bits : {mask, mask << 16, mask << 16 | mask}) {
+    std::uint16_t list[34];
+    for (std::uint16_t& entry : list) entry = guard;
+    std::uint32_t const count = __popc(bits);
+    bs::list_bits<Usual, Step>(bits, 1000, list + 1 + count);
+    unsigned long long wrong = 0;
+    std::uint32_t k          = 0;
+    for (std::uint32_t bit = 0; bit < 32; ++bit) {
+      if ((bits >> bit & 1) == 0) continue;
+      wrong += list[1 + k] != 1000 + bit + Step * (count - k);
+      ++k;
+    }
+    wrong += list[0] != guard;
+    for (std::uint32_t i = 1 + count; i < 34; ++i) wrong += list[i] != guard;
+    if (wrong != 0) atomicAdd(faults, wrong);
+  }
 }
 
 /// Ranks of Rows counts per lane, each 0 .. MaxCount, or all MaxCount.
@@ -128,6 +141,14 @@ unsigned long long vector_faults() {
   return faults.read();
 }
 
+template <int Usual, std::uint32_t Step>
+unsigned long long bit_list_faults() {
+  device_array<unsigned long long> faults(1);
+  bit_lists_kernel<Usual, Step><<<2048, 32>>>(faults.data());
+  require_cuda(cudaDeviceSynchronize(), "bit_lists_kernel");
+  return faults.read();
+}
+
 template <int Rows, int MaxCount>
 unsigned long long rank_faults() {
   device_array<unsigned long long> faults(1);
@@ -152,4 +173,11 @@ TEST_CASE("warp_rank: sums of one row and of many, up to the largest counts", "[
   CHECK(rank_faults<5, 4>() == 0);
   CHECK(rank_faults<3, 32>() == 0);
   CHECK(rank_faults<2, 2047>() == 0);
+}
+
+TEST_CASE("warp: a word's set bits are listed in front of an end, and nothing else is written",
+          "[warp]") {
+  CHECK(bit_list_faults<1, 0>() == 0);
+  CHECK(bit_list_faults<8, 0>() == 0);
+  CHECK(bit_list_faults<10, 1>() == 0);
 }

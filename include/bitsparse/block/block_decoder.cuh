@@ -38,15 +38,17 @@ inline namespace v0 {
 /// Shapes: a tile in either arrangement of tile_arrangement<Format, Threads>. Values outside the
 ///   valid rows x columns are unspecified. A tile that is not good is NaN in every value.
 /// Threads: all of the group call each member. fetch() touches no storage; open() does not
-///   synchronise; decode() synchronises the group once, whatever the tile is. Before open() is called
-///   for another tile, or the storage is used for anything else, the caller synchronises the group.
+///   synchronise; decode() synchronises the group, and as often whatever the tile is if the group
+///   shares its barrier with others. Before open() is called for another tile, or the storage is used
+///   for anything else, the caller synchronises the group.
 /// Storage: temp_storage in shared memory, 16-byte aligned.
 /// Guarantee: whatever descriptor and chunk are, nothing is read outside chunk[0 ..
 ///   descriptor.chunk_units() * 16), and nothing is written outside the storage. The caller checks
-///   that these bytes lie in its memory. A corrupt chunk may decode to other values unnoticed: its
-///   number of mask bits is checked, not their order.
-/// Traffic: fetch() reads the chunk once; decode() reads large elias_fano chunks a second time. Until
-///   it returns, the chunk must stay as it is.
+///   that these bytes lie in its memory. A corrupt chunk may decode to other values unnoticed, and not
+///   to the same ones each time if two of its values have one place: its number of mask bits is
+///   checked, not their order.
+/// Traffic: fetch() reads the chunk once; decode() reads large elias_fano chunks a second time, their
+///   mask's upper part once per warp. Until it returns, the chunk must stay as it is.
 template <class Format, int Threads>
 class block_decoder {
  public:
@@ -184,7 +186,7 @@ class block_decoder {
   __device__ __forceinline__ tile_condition decode(vectors& tile) {
     std::uint32_t masks[vectors_per_thread], ranks[vectors_per_thread];
     std::uint32_t sum = 0;
-    decode_elias_fano<32 * sizeof(tile) / sizeof(bits_type)>();
+    decode_elias_fano();
     if (has_mask()) {
 #pragma unroll
       for (std::uint32_t i = 0; i < vectors_per_thread; ++i) {
@@ -210,7 +212,7 @@ class block_decoder {
   __device__ __forceinline__ tile_condition decode(values& tile) {
     std::uint32_t words[word_rows], ranks[word_rows];
     std::uint32_t sum = 0;
-    decode_elias_fano<32 * sizeof(tile) / sizeof(bits_type)>();
+    decode_elias_fano();
     if (has_mask()) {
 #pragma unroll
       for (std::uint32_t row = 0; row < word_rows; ++row) {
@@ -250,12 +252,13 @@ class block_decoder {
   __device__ __forceinline__ elias_fano elias_fano_part() const {
     return {storage_.elias_fano_chunk, storage_.rank.upper, storage_.chunk, group_};
   }
-  /// Makes a dense tile of an Elias-Fano chunk, of which each warp may read its own share.
-  template <std::uint32_t Share>
+  /// Makes a dense tile of an Elias-Fano chunk, which may be read after before_warp().
   __device__ __forceinline__ void decode_elias_fano() {
-    if (condition_ != tile_condition::good || !detail::is_elias_fano(form_)) return;
-    if (!elias_fano_part().template decode<Share>(form_, kept_, chunk_))
-      condition_ = tile_condition::corrupt;
+    if (condition_ != tile_condition::good || !detail::is_elias_fano(form_)) {
+      for (int i = 0; group_.shares_barrier() && i < elias_fano::syncs; ++i) group_.sync();
+      return;
+    }
+    if (!elias_fano_part().decode(form_, kept_, chunk_)) condition_ = tile_condition::corrupt;
     is_full_    = true;
     valid_cols_ = Format::cols;
   }

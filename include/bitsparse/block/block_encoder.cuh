@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include <bitsparse/block/elias_fano_encoder.cuh>
 #include <bitsparse/block/mask_storage.cuh>
 #include <bitsparse/block/thread_group.cuh>
 #include <bitsparse/block/tile_arrangement.cuh>
@@ -44,9 +45,9 @@ struct tile_plan {
 /// Shapes: a tile in either arrangement of tile_arrangement<Format, Threads>, 0 outside the valid
 ///   rows x columns.
 /// Threads: all of the group call each member. plan() synchronises the group once, whatever the tile;
-///   stage() does with codec::compact, also for a tile without a chunk, and not with the others; store()
-///   does not. Before the storage is
-///   used again for another tile, or for anything else, the caller synchronises the group.
+///   stage() does with codec::compact, as often for every tile, and not with the others; store() does
+///   not. Before the storage is used again for another tile, or for anything else, the caller
+///   synchronises the group.
 /// Storage: temp_storage in shared memory, 16-byte aligned.
 /// Traffic: store() writes the chunk once; nothing else touches global memory.
 /// @tparam Codec codec::fast, codec::sign or codec::compact
@@ -64,7 +65,6 @@ class block_encoder {
   static constexpr std::uint32_t word_rows          = detail::ceil_div(values_per_thread, 32u);
   using rank_of_vectors = warp_rank<vectors_per_thread, vector_values<bits_type>>;
   using rank_of_words   = warp_rank<word_rows, 32>;
-  using record          = kept_record<bits_type>;
   static constexpr std::uint32_t num_items =
       vectors_per_thread > word_rows ? vectors_per_thread : word_rows;
   static constexpr std::uint32_t per_vector = vector_values<bits_type>;
@@ -79,23 +79,32 @@ class block_encoder {
   static constexpr bool uses_window =
       may_choose(encoding::flat_window3) && Format::element::has_window;
 
+  using elias_fano = detail::elias_fano_encoder<Format, Threads>;
   struct nothing {};
-  struct elias_fano_storage {
-    std::uint32_t words[Format::mask_words + 1];
+  template <class Type>
+  using if_elias_fano = std::conditional_t<uses_elias_fano, Type, nothing>;
+  struct mask_and_list {
+    mask_storage<Format> mask;
+    if_elias_fano<typename elias_fano::index_list> list;
+  };
+  union mask_or_list {
+    mask_storage<Format> mask;
+    if_elias_fano<typename elias_fano::index_list> list;
   };
 
  public:
   struct temp_storage {
-    alignas(
-        16) std::byte chunk[Format::tile_bytes];  // dense, or the kept values or records, by rank
-    mask_storage<Format> mask;
-    std::conditional_t<uses_elias_fano, elias_fano_storage, nothing> elias_fano;
+    // The dense tile, and a 0 behind it, or the kept values by rank.
+    alignas(16) std::byte chunk[Format::tile_bytes + (uses_elias_fano ? unit_bytes : 0)];
+    std::conditional_t<elias_fano::overlays_mask, mask_or_list, mask_and_list> indices;
+    if_elias_fano<typename elias_fano::mask_stream> elias_fano_stream;
     tile_plan plan;  // for store(), so that its registers are free while the values are packed
     std::uint32_t warp_totals[thread_group<Threads>::num_warps];    // kept values | sign_flag
     std::uint32_t warp_extremes[thread_group<Threads>::num_warps];  // see window_extremes
     union {
       typename rank_of_vectors::temp_storage vectors;
       typename rank_of_words::temp_storage words;
+      typename elias_fano::rank_storage indices;
     } rank;
   };
 
@@ -119,19 +128,22 @@ class block_encoder {
       } else if constexpr (uses_sign) {
         any |= tile[i].x | tile[i].y | tile[i].z | tile[i].w;
       }
-      storage_.mask.set_vector_bits(index, mask, arrangement::is_vector(group_, i));
+      storage_.indices.mask.set_vector_bits(index, mask, arrangement::is_vector(group_, i));
     }
-    bool const any_sign     = uses_sign && (any & broadcast_vector<bits_type>(sign_bit).x) != 0;
-    std::uint32_t const sum = rank_of_vectors::exclusive(counts, storage_.rank.vectors);
-    return finish_plan(counts, sum, any_sign, extremes, valid_rows, valid_cols);
+    bool const any_sign = uses_sign && (any & broadcast_vector<bits_type>(sign_bit).x) != 0;
+    return finish_plan(count<rank_of_vectors>(counts, storage_.rank.vectors),
+                       any_sign,
+                       extremes,
+                       valid_rows,
+                       valid_cols);
   }
 
   /// Finds mask, counts and encoding of a tile held as values: a ballot gives a mask word per step.
   __device__ __forceinline__ tile_plan plan(values const& tile,
                                             std::uint32_t valid_rows,
                                             std::uint32_t valid_cols) {
-    std::uint32_t counts[word_rows] = {};
-    bits_type any                   = 0;
+    std::uint32_t counts[word_rows];
+    bits_type any = 0;
     window_extremes extremes;
 #pragma unroll
     for (std::uint32_t i = 0; i < values_per_thread; ++i) {
@@ -149,11 +161,14 @@ class block_encoder {
       std::uint32_t const word = 32 * row + group_.lane();
       counts[row]              = __popc(words_[row]);
       if (word < values_per_thread)
-        storage_.mask.words[group_.warp() * values_per_thread + word] = words_[row];
+        storage_.indices.mask.words[group_.warp() * values_per_thread + word] = words_[row];
     }
-    std::uint32_t const sum = rank_of_words::exclusive(counts, storage_.rank.words);
-    bool const any_sign     = uses_sign && (any & sign_bit) != 0;
-    return finish_plan(counts, sum, any_sign, extremes, valid_rows, valid_cols);
+    bool const any_sign = uses_sign && (any & sign_bit) != 0;
+    return finish_plan(count<rank_of_words>(counts, storage_.rank.words),
+                       any_sign,
+                       extremes,
+                       valid_rows,
+                       valid_cols);
   }
 
   /// Puts together in the storage what the chunk is made of.
@@ -173,31 +188,22 @@ class block_encoder {
           }
         }
       }
+    } else if (is_elias_fano()) {
+      arrangement::store_shared(group_, tile, kept_values());
     } else if (plan_.form != encoding::zero) {
-      auto const for_each_vector = [&](auto const& pack) {
+      std::uint32_t ranks[vectors_per_thread];
 #pragma unroll
-        for (std::uint32_t i = 0; i < vectors_per_thread; ++i) {
-          std::uint32_t const index = arrangement::vector_index(group_, i);
-          if (!arrangement::is_vector(group_, i)) continue;
-          // Read back rather than kept: the compiler would compute it a second time to save the
-          // register.
-          pack(i, index, storage_.mask.vector_bits(index));
-        }
-      };
-      if (is_elias_fano()) {
-        for_each_vector([&](std::uint32_t i, std::uint32_t index, std::uint32_t mask) {
-          pack_records(tile[i], mask, index * per_vector, records() + rank_[i]);
-        });
-      } else {
-        for_each_vector([&](std::uint32_t i, std::uint32_t, std::uint32_t mask) {
-          pack_vector(tile[i], mask, kept_values() + rank_[i]);
-        });
+      for (std::uint32_t i = 0; i < vectors_per_thread; ++i)
+        ranks[i] = uses_elias_fano ? __popc(vector_mask_of(i)) : rank_[i];
+      if constexpr (uses_elias_fano) (void)rank_of_vectors::exclusive(ranks, storage_.rank.vectors);
+#pragma unroll
+      for (std::uint32_t i = 0; i < vectors_per_thread; ++i) {
+        // The mask is read back rather than kept: the compiler would compute it a second time to save
+        // the register.
+        pack_vector(tile[i], vector_mask_of(i), kept_values() + before_ + ranks[i]);
       }
     }
-    if constexpr (uses_elias_fano) {
-      group_.sync();
-      if (is_elias_fano()) build_elias_fano();
-    }
+    stage_elias_fano<sizeof(tile) / sizeof(bits_type)>();
   }
 
   /// Puts together in the storage what the chunk is made of.
@@ -208,24 +214,26 @@ class block_encoder {
       for (std::uint32_t i = 0; i < values_per_thread; ++i) {
         stage_dense(arrangement::value_index(group_, i), tile[i]);
       }
+    } else if (is_elias_fano()) {
+#pragma unroll
+      for (std::uint32_t i = 0; i < values_per_thread; ++i)
+        kept_values()[arrangement::value_index(group_, i)] = tile[i];
     } else if (plan_.form != encoding::zero) {
+      std::uint32_t ranks[word_rows];
+#pragma unroll
+      for (std::uint32_t row = 0; row < word_rows; ++row)
+        ranks[row] = uses_elias_fano ? __popc(words_[row]) : rank_[row];
+      if constexpr (uses_elias_fano) (void)rank_of_words::exclusive(ranks, storage_.rank.words);
 #pragma unroll
       for (std::uint32_t i = 0; i < values_per_thread; ++i) {
         std::uint32_t const word = __shfl_sync(0xffffffffu, words_[i / 32], i % 32);
-        std::uint32_t const rank = __shfl_sync(0xffffffffu, rank_[i / 32], i % 32) +
+        std::uint32_t const rank = before_ + __shfl_sync(0xffffffffu, ranks[i / 32], i % 32) +
                                    __popc(word & ((1u << group_.lane()) - 1));
         if ((word >> group_.lane() & 1) == 0) continue;
-        if (is_elias_fano()) {
-          records()[rank] = record::of(tile[i], arrangement::value_index(group_, i));
-        } else {
-          kept_values()[rank] = tile[i];
-        }
+        kept_values()[rank] = tile[i];
       }
     }
-    if constexpr (uses_elias_fano) {
-      group_.sync();
-      if (is_elias_fano()) build_elias_fano();
-    }
+    stage_elias_fano<sizeof(tile) / sizeof(bits_type)>();
   }
 
   /// Writes the chunk to `target`.
@@ -279,9 +287,26 @@ class block_encoder {
   }
 
  private:
-  template <std::uint32_t Items>
-  __device__ __forceinline__ tile_plan finish_plan(std::uint32_t const (&ranks)[Items],
-                                                   std::uint32_t sum,
+  /// The warp's kept values, of a lane's counts. Ranks are found here, or where values are packed if
+  /// the codec may choose an encoding that needs none.
+  template <class Rank, std::uint32_t Items>
+  __device__ __forceinline__ std::uint32_t count(std::uint32_t (&counts)[Items],
+                                                 typename Rank::temp_storage& storage) {
+    std::uint32_t sum = 0;
+    if constexpr (uses_elias_fano) {
+#pragma unroll
+      for (std::uint32_t i = 0; i < Items; ++i) sum += counts[i];
+      return __reduce_add_sync(0xffffffffu, sum);
+    } else {
+      sum = Rank::exclusive(counts, storage);
+#pragma unroll
+      for (std::uint32_t i = 0; i < Items; ++i) rank_[i] = counts[i];
+      return sum;
+    }
+  }
+
+  /// @param sum the warp's kept values
+  __device__ __forceinline__ tile_plan finish_plan(std::uint32_t sum,
                                                    bool any_sign,
                                                    window_extremes const& extremes,
                                                    std::uint32_t valid_rows,
@@ -292,18 +317,15 @@ class block_encoder {
       std::uint32_t const of_warp = extremes.of_warp();
       if (group_.lane() == 0) storage_.warp_extremes[group_.warp()] = of_warp;
     }
-    if constexpr (uses_elias_fano) {
-      for (std::uint32_t j = group_.rank(); j < Format::mask_words + 1; j += Threads) {
-        storage_.elias_fano.words[j] = 0;
-      }
-    }
+    if constexpr (uses_elias_fano) elias_fano_part().clear();
     group_.sync();
-    std::uint32_t before = 0, kept = 0, flags = 0, largest = 0, smallest = 0xffffu;
+    before_            = 0;
+    std::uint32_t kept = 0, flags = 0, largest = 0, smallest = 0xffffu;
 #pragma unroll
     for (std::uint32_t warp = 0; warp < thread_group<Threads>::num_warps; ++warp) {
       std::uint32_t const total = storage_.warp_totals[warp];
       flags |= total;
-      if (warp == group_.warp()) before = kept;
+      if (warp == group_.warp()) before_ = kept;
       kept += total & ~sign_flag;
       if constexpr (uses_window) {
         std::uint32_t const extremes_of_warp = storage_.warp_extremes[warp];
@@ -311,9 +333,6 @@ class block_encoder {
         smallest = min(smallest, (extremes_of_warp - 1) & 0xffffu);  // 0 if there is no value
       }
     }
-#pragma unroll
-    for (std::uint32_t i = 0; i < Items; ++i) rank_[i] = before + ranks[i];
-
     base_ = ((smallest + 1) & 0x7fffu) >> 8;  // if no sign bit is set
     detail::tile_summary const summary{
         kept,
@@ -331,95 +350,64 @@ class block_encoder {
     return plan_;
   }
 
-  /// Zeroes what the dense chunk, or the last vector of kept values, is padded with.
+  /// Zeroes what the dense chunk, the last vector of kept values, or the dense tile is padded with.
   __device__ __forceinline__ void clear_padding() {
     if (plan_.form == encoding::dense) {
       std::uint32_t const value = valid_rows_ * valid_cols_ + group_.rank();
       if (value * sizeof(bits_type) < plan_.chunk_units * unit_bytes) kept_values()[value] = 0;
     } else {
-      // Values and records are read by vectors, indices by 8.
-      std::uint32_t const value = plan_.kept + group_.rank();
-      if (value >= detail::round_up(plan_.kept, per_vector > 8 ? per_vector : 8)) return;
-      if (is_elias_fano()) {
-        records()[value] = record::of(0, 0xffff);  // see build_elias_fano()
-      } else if (value < Format::values) {
-        kept_values()[value] = 0;
-      }
+      std::uint32_t const value = is_elias_fano() ? Format::values : plan_.kept;
+      std::uint32_t const end =
+          is_elias_fano() ? value + 1 : detail::round_up(plan_.kept, per_vector);
+      if (value + group_.rank() < end) kept_values()[value + group_.rank()] = 0;
     }
   }
 
-  /// Builds the mask stream from the records, over zeros; a thread for 8 consecutive values at a time,
-  /// whose parts are added at once.
-  __device__ __forceinline__ void build_elias_fano() {
-    std::uint32_t* const words     = storage_.elias_fano.words;
-    std::uint32_t const lower_bits = detail::lower_bits<Format>(plan_.kept);
-    std::uint32_t* const lower     = words + detail::upper_words<Format>(plan_.kept);
-    for (std::uint32_t q = group_.rank(); 8 * q < plan_.kept; q += Threads) {
-      std::uint32_t const count = min(plan_.kept - 8 * q, 8u);
-      std::uint32_t indices[8];
-      indices_of_records(records() + 8 * q, indices);
-      std::uint32_t lower_parts[2] = {0, 0};  // of four values each
-#pragma unroll
-      for (std::uint32_t i = 8; i-- > 0;) {
-        std::uint32_t& part = lower_parts[i / 4];
-        part                = (part << lower_bits) + (indices[i] & ((1u << lower_bits) - 1));
-      }
-      std::uint64_t all = lower_parts[0] | std::uint64_t{lower_parts[1]} << 4 * lower_bits;
-      if (count < 8) all &= (std::uint64_t{1} << count * lower_bits) - 1;
-      std::uint32_t const at          = 8 * q * lower_bits;
-      std::uint32_t const first_part  = static_cast<std::uint32_t>(all);
-      std::uint32_t const second_part = static_cast<std::uint32_t>(all >> 32);
-      atomicOr(&lower[at / 32], first_part << at % 32);
-      std::uint32_t const next = __funnelshift_l(first_part, second_part, at % 32);
-      if (next != 0) atomicOr(&lower[at / 32 + 1], next);
-      if (lower_bits > 4) {
-        std::uint32_t const last = __funnelshift_l(second_part, 0, at % 32);
-        if (last != 0) atomicOr(&lower[at / 32 + 2], last);
-      }
-      // Upper parts: nearly always all 8 lie in two words. Padding lies far behind them.
-      std::uint32_t const first = (8 * q + (indices[0] >> lower_bits)) / 32 * 32;
-      std::uint32_t low = 0, high = 0;
-#pragma unroll
-      for (std::uint32_t i = 0; i < 8; ++i) {
-        std::uint32_t const bit = 8 * q + i + (indices[i] >> lower_bits) - first;
-        low |= detail::bit_or_none(bit);
-        high |= detail::bit_or_none(bit - 32);
-      }
-      atomicOr(&words[first / 32], low);
-      if (high != 0) atomicOr(&words[first / 32 + 1], high);
-      if (__popc(low) + __popc(high) != count) {
-        for (std::uint32_t i = 0; i < count; ++i) {
-          std::uint32_t const bit = 8 * q + i + (records()[8 * q + i].index() >> lower_bits);
-          if (bit - first >= 64) atomicOr(&words[bit / 32], 1u << bit % 32);
-        }
-      }
+  /// Synchronises the group if the codec may choose an Elias-Fano mask, and builds it if it does.
+  /// @tparam WarpWords mask words of a warp's share of the tile
+  template <std::uint32_t WarpWords>
+  __device__ __forceinline__ void stage_elias_fano() {
+    if constexpr (uses_elias_fano) {
+      typename elias_fano::template lane_words<WarpWords> words;
+      if (is_elias_fano())
+        words = elias_fano_part().template words_of<WarpWords>(storage_.indices.mask);
+      if (elias_fano::overlays_mask) group_.sync();
+      if (is_elias_fano()) elias_fano_part().list(words, plan_.kept, before_);
+      group_.sync();
+      if (is_elias_fano()) elias_fano_part().build(plan_.kept);
     }
   }
 
+  /// The mask of a thread's vector i.
+  __device__ __forceinline__ std::uint32_t vector_mask_of(std::uint32_t i) const {
+    return arrangement::is_vector(group_, i)
+               ? storage_.indices.mask.vector_bits(arrangement::vector_index(group_, i))
+               : 0;
+  }
   __device__ __forceinline__ bool is_elias_fano() const {
     return uses_elias_fano && detail::is_elias_fano(plan_.form);
   }
   __device__ __forceinline__ bool is_window() const {
     return uses_window && detail::is_window(plan_.form);
   }
+  __device__ __forceinline__ elias_fano elias_fano_part() const {
+    return {storage_.indices.list, storage_.elias_fano_stream, storage_.rank.indices, group_};
+  }
   __device__ __forceinline__ bits_type* kept_values() const {
     return reinterpret_cast<bits_type*>(storage_.chunk);
   }
-  __device__ __forceinline__ record* records() const {
-    return reinterpret_cast<record*>(storage_.chunk);
-  }
   __device__ __forceinline__ std::uint32_t const* stream_words() const {
     if constexpr (uses_elias_fano) {
-      if (is_elias_fano()) return storage_.elias_fano.words;
+      if (is_elias_fano()) return elias_fano_part().stream();
     }
-    return storage_.mask.words;
+    return storage_.indices.mask.words;
   }
   /// Vector q of the kept values.
   __device__ __forceinline__ uint4 kept_vector(std::uint32_t q) const {
-    if (!is_elias_fano()) {
-      return reinterpret_cast<uint4 const*>(storage_.chunk)[q];
+    if constexpr (uses_elias_fano) {
+      if (is_elias_fano()) return elias_fano_part().values(kept_values(), q);
     }
-    return values_of_records(records() + q * per_vector);
+    return reinterpret_cast<uint4 const*>(storage_.chunk)[q];
   }
 
   __device__ __forceinline__ void stage_dense(std::uint32_t value, bits_type bits) {
@@ -431,10 +419,10 @@ class block_encoder {
   temp_storage& storage_;
   thread_group<Threads> group_;
   std::uint32_t words_[word_rows];  // value arrangement: (word_rows,) this lane's mask words
-  std::uint32_t
-      rank_[num_items];  // (vectors_per_thread,) of the vectors, or (word_rows,) of the words
+  std::uint32_t rank_[num_items];   // without Elias-Fano: (vectors_per_thread,) or (word_rows,)
   tile_plan plan_;
-  std::uint32_t base_;  // of window values
+  std::uint32_t base_;    // of window values
+  std::uint32_t before_;  // kept values of the warps before this one
   std::uint32_t valid_rows_;
   std::uint32_t valid_cols_;
   bool is_full_;

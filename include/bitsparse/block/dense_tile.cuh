@@ -40,18 +40,15 @@ struct dense_tile {
 
   __device__ __forceinline__ void load(thread_group<Threads> group,
                                        typename arrangement::vectors& tile) const {
+    if (is_full) return arrangement::load_shared(group, values, tile);
     constexpr std::uint32_t per = vector_values<bits_type>;
 #pragma unroll
     for (std::uint32_t i = 0; i < arrangement::vectors_per_thread; ++i) {
       std::uint32_t const index = arrangement::vector_index(group, i);
       tile[i]                   = uint4{0, 0, 0, 0};
       if (!arrangement::is_vector(group, i)) continue;
-      if (is_full) {
-        tile[i] = reinterpret_cast<uint4 const*>(values)[index];
-      } else {
-#pragma unroll
-        for (std::uint32_t j = 0; j < per; ++j) or_vector_value(tile[i], j, value(index * per + j));
-      }
+#pragma unroll(sizeof(bits_type) == 1 ? 4 : per)  // all at once would spill
+      for (std::uint32_t j = 0; j < per; ++j) or_vector_value(tile[i], j, value(index * per + j));
     }
   }
   __device__ __forceinline__ void load(thread_group<Threads> group,

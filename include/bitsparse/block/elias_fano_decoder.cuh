@@ -13,6 +13,7 @@
 #include <bitsparse/config.hpp>
 #include <bitsparse/format/bits.hpp>
 #include <bitsparse/format/encoding.hpp>
+#include <bitsparse/warp/bit_list.cuh>
 #include <bitsparse/warp/mask.cuh>
 #include <bitsparse/warp/rank.cuh>
 #include <bitsparse/warp/vector.cuh>
@@ -22,13 +23,14 @@ namespace bitsparse {
 inline namespace v0 {
 namespace detail {
 
-/// The part of block_decoder that reads Elias-Fano chunks: each warp finds the values of its share of
-/// the tile and puts them at their places in zeros.
+/// The part of block_decoder that reads Elias-Fano chunks: it lists the upper parts of the kept values'
+/// indices, and puts the values at their places in zeros.
 ///
-/// Use, by all threads of the group: open(); group.sync(); decode(); then a warp may read its share.
+/// Use, by all threads of the group: open(); group.sync(); decode(); group.sync(); the tile is there.
 ///
 /// Shapes: tile (Format::values,) row-major, 16-byte aligned, in shared memory.
-/// Threads: all of the group call each member; none synchronises the group.
+/// Threads: all of the group call each member. open() does not synchronise the group; decode() does so
+///   `syncs` times if it shares its barrier with others, else as often as it has to.
 /// Storage: storage and rank_storage in shared memory, the former 16-byte aligned.
 /// Guarantee: as block_decoder's.
 template <class Format, int Threads>
@@ -37,15 +39,22 @@ class elias_fano_decoder {
   static constexpr bool has_window = Format::element::has_window;
   static constexpr std::uint32_t upper_rows =
       ceil_div(upper_words<Format>(max_elias_fano_kept<Format>), 32u);
-  using rank_of_upper = warp_rank<upper_rows, 32>;
-  // Room for chunks: for those of window values, or of an eighth of the values, which are most. More
-  // would be taken from every tile's L1 (docs/tuning.md); larger ones are read where they lie.
+  using rank_of_upper                       = warp_rank<upper_rows, 32>;
+  static constexpr std::uint32_t group_size = 8;  // values that a thread takes at a time
+  // Room for chunks: for nearly all of window values, else for most. With more, the blocks of a
+  // multiprocessor would take so much from L1 that every tile is slower (docs/tuning.md); larger
+  // chunks are read where they lie.
+  static constexpr std::uint32_t staged_kept = has_window ? max_elias_fano_kept<Format>
+                                               : sizeof(bits_type) == 1 ? Format::values / 128 * 17
+                                                                        : Format::values / 64 * 11;
   static constexpr std::uint32_t staged_units =
-      has_window
-          ? layout_of<Format>(encoding::elias_fano_window4, max_elias_fano_kept<Format>).units()
-          : layout_of<Format>(encoding::elias_fano_raw, Format::values / 8).units();
+      layout_of<Format>(has_window ? encoding::elias_fano_window4 : encoding::elias_fano_raw,
+                        staged_kept)
+          .units();
 
  public:
+  static constexpr int syncs = 3;
+
   struct storage {
     alignas(16) std::byte chunk[staged_units * unit_bytes];  // as it is
   };
@@ -72,15 +81,15 @@ class elias_fano_decoder {
 
   /// Makes a dense tile of the chunk.
   /// @param chunk in global memory, still as it was when open() got it
-  /// @tparam Share how many values of the tile, one warp's after another's, each warp may read then
   /// @return false if the upper part has not as many bits set as values are kept
-  template <std::uint32_t Share>
   [[nodiscard]] __device__ __forceinline__ bool decode(encoding form,
                                                        std::uint32_t kept,
                                                        std::byte const* chunk) const {
     chunk_layout const layout = layout_of<Format>(form, kept);
-    return layout.units() <= staged_units ? decode<Share, true>({form, kept, layout, staged_.chunk})
-                                          : decode<Share, false>({form, kept, layout, chunk});
+    bool const is_staged =
+        kept <= staged_kept && layout.bytes + bytes_behind <= sizeof(staged_.chunk);
+    return is_staged ? decode<true>({form, kept, layout, staged_.chunk})
+                     : decode_large(*this, form, kept, chunk);
   }
 
  private:
@@ -90,78 +99,73 @@ class elias_fano_decoder {
     chunk_layout layout;
     std::byte const* chunk;  // staged, or where it lies
   };
+  static constexpr std::uint32_t bytes_behind = 8;  // of a chunk, that place() reads for nothing
   /// The upper part's words of a lane, 32 r + lane, and how many bits are set before each.
   struct upper_part {
     std::uint32_t words[upper_rows], ranks[upper_rows];  // (upper_rows,)
   };
-  /// Words of the upper part.
-  struct word_range {
-    std::uint32_t first, end;
-  };
 
-  /// @tparam IsStaged whether a word behind the chunk may be read
-  template <std::uint32_t Share, bool IsStaged>
+  /// Not inlined: it is rare, and would keep others' code from the instruction cache.
+  __device__ __noinline__ static bool decode_large(elias_fano_decoder const decoder,
+                                                   encoding form,
+                                                   std::uint32_t kept,
+                                                   std::byte const* chunk) {
+    return decoder.template decode<false>({form, kept, layout_of<Format>(form, kept), chunk});
+  }
+
+  /// @tparam IsStaged whether bytes_behind the chunk may be read
+  template <bool IsStaged>
   __device__ __forceinline__ bool decode(source const& from) const {
-    if (has_window && IsStaged && is_window(from.form)) {
-      auto const* const bytes       = reinterpret_cast<std::uint8_t const*>(from.chunk);
-      auto const* const nibbles     = bytes + from.layout.nibble_offset;
-      std::uint32_t const base      = bytes[from.layout.base_offset];
-      std::uint32_t const code_mask = code_bits(from.form);
-      return scatter<Share, IsStaged>(from, [=](std::uint32_t k) {
-        std::uint32_t const code = nibbles[k / 2] >> k % 2 * 4 & code_mask;
-        return static_cast<bits_type>(((base + code) & 0x7fu) << 8 | bytes[k]);
-      });
-    }
-    constexpr std::uint64_t sign = sign_bit<typename Format::element>;
-    auto const value_bits        = static_cast<bits_type>(is_sign(from.form) ? ~sign : ~0ull);
-    auto const* const kept       = reinterpret_cast<bits_type const*>(from.chunk);
-    return scatter<Share, IsStaged>(
-        from, [=](std::uint32_t k) { return static_cast<bits_type>(kept[k] & value_bits); });
-  }
-
-  /// Puts this warp's share of the values at their places.
-  /// @param value_of gives the kept value of a number
-  template <std::uint32_t Share, bool IsStaged, class ValueOf>
-  __device__ __forceinline__ bool scatter(source const& from, ValueOf const& value_of) const {
-    std::uint32_t const num_upper   = upper_words<Format>(from.kept);
-    std::uint32_t const low_bits    = lower_bits<Format>(from.kept);
-    std::uint32_t const first_index = group_.warp() * Share;
-    // Of the share; less where the last warps' shares reach beyond the tile.
-    constexpr bool is_whole        = Share * thread_group<Threads>::num_warps <= Format::values;
-    std::uint32_t const num_values = is_whole ? Share
-                                     : first_index < Format::values
-                                         ? min(Share, Format::values - first_index)
-                                         : 0;
+    std::uint32_t const list_units = ceil_div(from.kept, group_size);
+    // Behind the chunk if there is room, else where the tile is to be.
+    bool const is_apart = IsStaged && from.layout.units() + list_units <= staged_units;
+    auto* const list    = reinterpret_cast<std::uint16_t*>(
+        is_apart ? staged_.chunk + from.layout.units() * unit_bytes : tile_);
     upper_part upper;
-    if (load_upper(from, upper) != from.kept) return false;
-    word_range const words = words_of_share<Share>(from.kept, upper);
-
-    auto const* const lower = reinterpret_cast<std::uint32_t const*>(
-        from.chunk + from.layout.mask_offset + 4 * (num_upper - from.layout.carried_words));
-    std::uint32_t const last_lower = from.layout.stream_words - num_upper - 1;
-    auto* const tile               = reinterpret_cast<bits_type*>(tile_);
-    for_each_value(words, upper, [&](std::uint32_t k, std::uint32_t upper_bit) {
-      std::uint32_t const lower_at = k * low_bits;
-      bits_type const value        = value_of(k);
-      std::uint32_t const next     = lower_at / 32 + 1;
-      std::uint32_t const low      = __funnelshift_r(
-          lower[next - 1], lower[IsStaged ? next : min(next, last_lower)], lower_at % 32);
-      std::uint32_t const index = (upper_bit - k) << low_bits | (low & ((1u << low_bits) - 1));
-      if (index - first_index < num_values) tile[index] = value;
-    });
-    return true;
+    bool const is_good = load_upper(from, upper) == from.kept;
+    if (is_good) list_upper(from.kept, upper, list);
+    group_.sync();
+    constexpr std::uint32_t max_kept = IsStaged ? staged_kept : max_elias_fano_kept<Format>;
+    constexpr std::uint32_t rounds =
+        ceil_div<std::uint32_t>(ceil_div(max_kept, group_size), Threads);
+    uint4 listed[rounds];
+#pragma unroll
+    for (std::uint32_t r = 0; r < rounds; ++r) {
+      std::uint32_t const q = r * Threads + group_.rank();
+      if (q < list_units) listed[r] = reinterpret_cast<uint4 const*>(list)[q];
+    }
+    if (!is_apart || group_.shares_barrier()) {
+      group_.sync();
+      std::uint32_t const zeroed_units = is_apart ? 0 : list_units;
+#pragma unroll 1
+      for (std::uint32_t q = group_.rank(); q < zeroed_units; q += Threads)
+        reinterpret_cast<uint4*>(tile_)[q] = uint4{0, 0, 0, 0};
+      group_.sync();
+    }
+    if constexpr (rounds == 1) {
+      if (is_good && group_.rank() < list_units) place<IsStaged>(from, group_.rank(), listed[0]);
+    } else {
+#pragma unroll 1
+      for (std::uint32_t q = group_.rank(); is_good && q < list_units; q += Threads) {
+        place<IsStaged>(from, q, listed[0]);
+#pragma unroll
+        for (std::uint32_t r = 1; r < rounds; ++r) listed[r - 1] = listed[r];
+      }
+    }
+    return is_good;
   }
 
-  /// Calls place(k, bit) for each set bit of the upper part that may belong to this warp's share: bit
-  /// number `bit`, of kept value k.
-  template <class Place>
-  __device__ __forceinline__ void for_each_value(word_range const& words,
-                                                 upper_part const& upper,
-                                                 Place const& place) const {
-    // As many bits per lane as there are words, so that each has something to do.
-    std::uint32_t const bits_per_lane = min(words.end - words.first, 32u);
-    for (std::uint32_t step = 32 * words.first; step < 32 * words.end; step += 32 * bits_per_lane) {
-      std::uint32_t const at   = step + group_.lane() * bits_per_lane;
+  /// Writes the upper part of kept value k's index to list[k], and what is none behind the last.
+  __device__ __forceinline__ void list_upper(std::uint32_t kept,
+                                             upper_part const& upper,
+                                             std::uint16_t* list) const {
+    if (kept + group_.rank() < round_up(kept, group_size)) list[kept + group_.rank()] = 0xffff;
+    std::uint32_t const num_upper = upper_words<Format>(kept);
+    // As many bits for each thread, so that all have something to do.
+    std::uint32_t const bits_per_thread =
+        min(ceil_div(num_upper, thread_group<Threads>::num_warps), 32u);
+    for (std::uint32_t step = 0; step < 32 * num_upper; step += Threads * bits_per_thread) {
+      std::uint32_t const at   = step + group_.rank() * bits_per_thread;
       std::uint32_t const word = at / 32;
       std::uint32_t low = 0, high = 0, k = 0;  // the word, the next one, and the former's rank
 #pragma unroll
@@ -172,42 +176,76 @@ class elias_fano_decoder {
         if (word / 32 == r) low = row_low, k = row_rank;
         if ((word + 1) / 32 == r) high = row_high;
       }
-      if (word >= words.end) low = 0;
-      if (word + 1 >= words.end) high = 0;
-      k += __popc(low & ((1u << at % 32) - 1));
-      std::uint32_t bits = __funnelshift_r(low, high, at % 32) & (~0u >> (32 - bits_per_lane));
-      // From both ends, so that what one waits for overlaps with the other. The last may be both.
-      for (std::uint32_t k_end = k + __popc(bits); bits != 0;) {
-        std::uint32_t const lowest  = __ffs(static_cast<int>(bits)) - 1;
-        std::uint32_t const highest = 31 - __clz(static_cast<int>(bits));
-        bits &= ~(1u << highest);
-        bits &= bits - 1;
-        place(k++, at + lowest);
-        place(--k_end, at + highest);
-      }
+      std::uint32_t const bits =
+          __funnelshift_r(low, high, at % 32) & (~0u >> (32 - bits_per_thread));
+      k += __popc(low & ((1u << at % 32) - 1)) + __popc(bits);
+      list_bits<10, 1>(bits, at - k, list + k);
     }
   }
 
-  /// The words with bits of this warp's share. The value of a word's first bit has the index begin or
-  /// more.
-  template <std::uint32_t Share>
-  __device__ __forceinline__ word_range words_of_share(std::uint32_t kept,
-                                                       upper_part const& upper) const {
-    std::uint32_t const num_upper   = upper_words<Format>(kept);
-    std::uint32_t const low_bits    = lower_bits<Format>(kept);
-    std::uint32_t const first_index = group_.warp() * Share;
-    word_range words{0, 0};
+  /// Puts kept values 8 q to 8 q + 7 at their places.
+  /// @param listed the upper parts of their indices
+  template <bool IsStaged>
+  __device__ __forceinline__ void place(source const& from,
+                                        std::uint32_t q,
+                                        uint4 const& listed) const {
+    std::uint32_t const low_bits  = lower_bits<Format>(from.kept);
+    std::uint32_t const num_upper = upper_words<Format>(from.kept);
+    auto const* const lower       = reinterpret_cast<std::uint32_t const*>(
+        from.chunk + from.layout.mask_offset + 4 * (num_upper - from.layout.carried_words));
+    std::uint32_t const last = from.layout.stream_words - num_upper - 1;
+    std::uint32_t const byte = q * low_bits;  // where the lower parts of 8 values begin
+    std::uint32_t words[3];
 #pragma unroll
-    for (std::uint32_t r = 0; r < upper_rows; ++r) {
-      std::uint32_t const word  = 32 * r + group_.lane();
-      std::uint32_t const begin = (32 * word - upper.ranks[r]) << low_bits;
-      bool const exists         = word < num_upper;
-      bool const ends_before    = begin + (1u << low_bits) <= first_index;
-      words.first += __popc(__ballot_sync(0xffffffffu, exists && ends_before));
-      words.end += __popc(__ballot_sync(0xffffffffu, exists && begin < first_index + Share));
+    for (std::uint32_t i = 0; i < 3; ++i)
+      words[i] = lower[IsStaged ? byte / 4 + i : min(byte / 4 + i, last)];
+    std::uint64_t const all = std::uint64_t{__funnelshift_r(words[1], words[2], byte * 8)} << 32 |
+                              __funnelshift_r(words[0], words[1], byte * 8);
+    bits_type values[group_size];
+    load_values(from, q, values);
+    std::uint32_t const pairs[4] = {listed.x, listed.y, listed.z, listed.w};
+    auto* const tile             = reinterpret_cast<bits_type*>(tile_);
+#pragma unroll
+    for (std::uint32_t j = 0; j < group_size; ++j) {
+      std::uint32_t const upper = j % 2 == 0 ? pairs[j / 2] & 0xffffu : pairs[j / 2] >> 16;
+      std::uint32_t const index =
+          upper << low_bits |
+          (static_cast<std::uint32_t>(all >> j * low_bits) & ((1u << low_bits) - 1));
+      if (upper < Format::values >> low_bits) tile[index] = values[j];
     }
-    if (words.first != 0) --words.first;
-    return words;
+  }
+
+  /// Kept values 8 q to 8 q + 7; behind the last, anything: the mask stream, or behind a small chunk
+  /// the rest of its room.
+  __device__ __forceinline__ void load_values(source const& from,
+                                              std::uint32_t q,
+                                              bits_type (&values)[group_size]) const {
+    constexpr std::uint32_t num_words = group_size * sizeof(bits_type) / 4;
+    auto const* const chunk           = reinterpret_cast<std::uint32_t const*>(from.chunk);
+    std::uint32_t words[num_words];
+    if (has_window && is_window(from.form)) {
+      uint2 const low               = reinterpret_cast<uint2 const*>(chunk)[q];
+      std::uint32_t const nibbles   = chunk[from.layout.nibble_offset / 4 + q];
+      std::uint32_t const base      = (chunk[from.layout.base_offset / 4] & 0xffu) * 0x01010101u;
+      std::uint32_t const code_mask = code_bits(from.form) * 0x01010101u;
+      uint2 const first             = bitsparse::join_window(low.x, nibbles, code_mask, base);
+      uint2 const second            = bitsparse::join_window(low.y, nibbles >> 16, code_mask, base);
+      if constexpr (has_window)
+        words[0] = first.x, words[1] = first.y, words[2] = second.x, words[3] = second.y;
+    } else {
+      constexpr auto sign            = static_cast<bits_type>(sign_bit<typename Format::element>);
+      std::uint32_t const value_bits = is_sign(from.form) ? ~broadcast_vector(sign).x : ~0u;
+#pragma unroll
+      for (std::uint32_t i = 0; i < num_words; i += 2) {
+        uint2 const pair = reinterpret_cast<uint2 const*>(chunk + q * num_words)[i / 2];
+        words[i] = pair.x & value_bits, words[i + 1] = pair.y & value_bits;
+      }
+    }
+#pragma unroll
+    for (std::uint32_t j = 0; j < group_size; ++j) {
+      values[j] =
+          static_cast<bits_type>(words[j * sizeof(bits_type) / 4] >> j * sizeof(bits_type) % 4 * 8);
+    }
   }
 
   /// @return how many bits are set

@@ -43,6 +43,11 @@ class thread_group {
   __device__ __forceinline__ std::uint32_t lane() const { return rank_ % 32; }
   __device__ __forceinline__ std::uint32_t warp() const { return rank_ / 32; }
 
+  /// Whether other groups meet at this one's barrier: then each has to come as often as the others.
+  __device__ __forceinline__ bool shares_barrier() const {
+    return Threads != 32 && barrier_threads_ != Threads;
+  }
+
   /// Waits for all threads of the group; their accesses to memory before it are seen by all after
   /// it.
   __device__ __forceinline__ void sync() const {

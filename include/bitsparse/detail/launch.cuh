@@ -5,11 +5,13 @@
 #pragma once
 
 #include <cuda_runtime_api.h>
+#include <cstddef>
 #include <cstdint>
 #include <type_traits>
 
 #include <bitsparse/config.hpp>
 #include <bitsparse/detail/cuda_status.cuh>
+#include <bitsparse/format/bits.hpp>
 #include <bitsparse/status.hpp>
 
 namespace bitsparse {
@@ -51,16 +53,44 @@ inline constexpr char const* no_kernel_text =
     "was "
     "not compiled for this device's architecture";
 
+/// Asks for as much shared memory per multiprocessor as so many blocks of a kernel need, and leaves the
+/// rest to L1. Left to itself the driver makes room for more blocks where a thread needs few registers,
+/// at the cost of an L1 that data on their way need (docs/tuning.md). It is a wish: the device gives a
+/// size that it has, and nothing depends on it. The driver counts how many blocks' own bytes, without
+/// what the system adds to each, fit in the percentage, and takes the smallest size for so many; half a
+/// block more is asked for, so that rounding loses none.
+template <class Params>
+BITSPARSE_OWN_COPY void prefer_blocks(void (*kernel)(Params),
+                                      std::size_t block_shared_bytes,
+                                      int num_blocks) {
+  int device = 0, most = 0;
+  if (cudaGetDevice(&device) != cudaSuccess ||
+      cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerMultiprocessor, device) !=
+          cudaSuccess ||
+      most <= 0) {
+    return;
+  }
+  std::size_t const wanted =
+      50 * (2 * static_cast<std::size_t>(num_blocks) + 1) * block_shared_bytes;
+  std::size_t const percent = ceil_div(wanted, static_cast<std::size_t>(most));
+  (void)cudaFuncSetAttribute(kernel,
+                             cudaFuncAttributePreferredSharedMemoryCarveout,
+                             static_cast<int>(percent < 100 ? percent : 100));
+}
+
 /// Loads a kernel, so that launching it later does not fail for want of memory, and says how it may
 /// start relative to the kernel before it. What counts is the code that runs, not the device: code for
 /// older architectures, compiled for a newer device at load time, has no wait_for_previous_kernel().
 /// Errors: cuda_error.
+/// @param num_blocks how many of its blocks a multiprocessor should hold; 1: as many as it can
 template <class Params>
-BITSPARSE_OWN_COPY status load(void (*kernel)(Params), launch_order& order) {
+BITSPARSE_OWN_COPY status load(void (*kernel)(Params), launch_order& order, int num_blocks = 1) {
   cudaFuncAttributes code{};
   cudaError_t const error = cudaFuncGetAttributes(&code, kernel);
   order =
       error == cudaSuccess && code.ptxVersion >= 90 ? launch_order::overlaps : launch_order::after;
+  if (error == cudaSuccess && num_blocks > 1)
+    prefer_blocks(kernel, code.sharedSizeBytes, num_blocks);
   return from_cuda(error, no_kernel_text);
 }
 

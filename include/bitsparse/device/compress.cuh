@@ -128,7 +128,8 @@ struct prologue_params {
 
 /// Empties the tensor before the main kernel fills it.
 template <class Space>
-__global__ void compress_prologue_kernel(prologue_params<Space> const params) {
+__global__ void __launch_bounds__(Space::prologue_threads)
+    compress_prologue_kernel(prologue_params<Space> const params) {
   wait_for_previous_kernel();
   allow_next_kernel();
   params.space.reset(factor_at(params.scale));
@@ -262,6 +263,31 @@ status launch_compress(compress_operands<Source, Emitted> const& operands,
                    of_values{});
 }
 
+/// Checks the operands against a checked tensor, whose memory \p space is, and launches.
+template <class Codec,
+          class Op,
+          class Tuning,
+          class Source,
+          class Emitted,
+          template <class>
+          class View,
+          class Format,
+          class Space>
+status check_and_compress(compress_operands<Source, Emitted> const& operands,
+                          View<Format> const& target,
+                          Space const& space,
+                          cudaStream_t stream) {
+  operand_spans spans;
+  if (status const checked = check_dense<Format, Op>(operands, target.rows, target.cols, spans);
+      !checked.ok())
+    return checked;
+  if (overlaps_tensor(target, spans)) {
+    return {status_code::invalid_argument, tensor_overlap_text};
+  }
+  return launch_compress<Codec, Op, Tuning, Format>(
+      operands, spans.has_runs, target.directory, space, stream);
+}
+
 }  // namespace detail
 
 // -------------------------------------------------------------------------------------------------
@@ -288,16 +314,8 @@ status compress(compress_operands<Source, Emitted> const& operands,
                 device_tensor_view<Format> target,
                 cudaStream_t stream) {
   if (status const checked = detail::check_device_tensor(target); !checked.ok()) return checked;
-  detail::operand_spans spans;
-  if (status const checked =
-          detail::check_dense<Format, Op>(operands, target.rows, target.cols, spans);
-      !checked.ok())
-    return checked;
-  if (detail::overlaps_tensor(target, spans)) {
-    return {status_code::invalid_argument, detail::tensor_overlap_text};
-  }
-  return detail::launch_compress<Codec, Op, Tuning, Format>(
-      operands, spans.has_runs, target.directory, detail::buffer_space{target}, stream);
+  return detail::check_and_compress<Codec, Op, Tuning>(
+      operands, target, detail::buffer_space{target}, stream);
 }
 
 /// Compresses a matrix of the tensor's element, losslessly, bit for bit: compress with the source

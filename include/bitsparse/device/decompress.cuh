@@ -138,9 +138,10 @@ status launch_decompress(tile_descriptor const* directory,
   std::uint64_t const tile_cols = ceil_div<std::uint64_t>(cols, Format::cols);
   decompress_params<Format, Space, decompress_operands<First, Gradient, Second>> const params{
       operands, {rows, cols}, directory + operands.first_row / Format::rows * tile_cols, space};
-  auto const run = [&](auto* kernel, int num_threads) {
+  constexpr int registers = decompress_registers<Format, Op, First, Gradient, Second>();
+  auto const run          = [&](auto* kernel, int num_threads, int num_blocks) {
     launch_order order;
-    status const loaded = load(kernel, order);
+    status const loaded = load(kernel, order, num_blocks);
     return loaded.ok() ? launch(kernel, tiles, num_threads, params, stream, order) : loaded;
   };
   return has_runs ? run(decompress_kernel<Format,
@@ -151,7 +152,8 @@ status launch_decompress(tile_descriptor const* directory,
                                           First,
                                           Gradient,
                                           Second>,
-                        of_vectors::threads)
+                        of_vectors::threads,
+                        min_decompress_blocks<of_vectors::threads, vectors, registers>)
                   : run(decompress_kernel<Format,
                                           of_values::threads,
                                           values,
@@ -160,7 +162,35 @@ status launch_decompress(tile_descriptor const* directory,
                                           First,
                                           Gradient,
                                           Second>,
-                        of_values::threads);
+                        of_values::threads,
+                        min_decompress_blocks<of_values::threads, values, registers>);
+}
+
+/// Checks the operands against a checked tensor, whose memory \p space is, and launches.
+template <class Op,
+          class Tuning,
+          template <class>
+          class View,
+          class Format,
+          class Space,
+          class First,
+          class Gradient,
+          class Second>
+status check_and_decompress(View<Format> const& source,
+                            Space const& space,
+                            decompress_operands<First, Gradient, Second> const& operands,
+                            cudaStream_t stream) {
+  operand_spans spans;
+  std::uint64_t num_rows = 0;
+  if (status const checked =
+          check_dense<Format, Op>(operands, source.rows, source.cols, num_rows, spans);
+      !checked.ok())
+    return checked;
+  if (overlaps_tensor(source, spans)) {
+    return {status_code::invalid_argument, tensor_overlap_text};
+  }
+  return launch_decompress<Op, Tuning, Format>(
+      source.directory, space, operands, num_rows, source.cols, spans.has_runs, stream);
 }
 
 }  // namespace detail
@@ -189,22 +219,8 @@ status decompress(device_tensor_view<Format> source,
                   decompress_operands<First, Gradient, Second> const& operands,
                   cudaStream_t stream) {
   if (status const checked = detail::check_device_tensor(source); !checked.ok()) return checked;
-  detail::operand_spans spans;
-  std::uint64_t num_rows = 0;
-  if (status const checked =
-          detail::check_dense<Format, Op>(operands, source.rows, source.cols, num_rows, spans);
-      !checked.ok())
-    return checked;
-  if (detail::overlaps_tensor(source, spans)) {
-    return {status_code::invalid_argument, detail::tensor_overlap_text};
-  }
-  return detail::launch_decompress<Op, Tuning, Format>(source.directory,
-                                                       detail::buffer_space{source},
-                                                       operands,
-                                                       num_rows,
-                                                       source.cols,
-                                                       spans.has_runs,
-                                                       stream);
+  return detail::check_and_decompress<Op, Tuning>(
+      source, detail::buffer_space{source}, operands, stream);
 }
 
 /// Restores a matrix of the tensor's element, bit for bit: decompress with the target alone.

@@ -49,6 +49,17 @@ constexpr std::uint32_t popcount(std::uint32_t word) {
   return ((word + (word >> 4)) & 0x0f0f0f0fu) * 0x01010101u >> 24;
 }
 
+/// Bits that a number needs; 0 for 0.
+BITSPARSE_HOST_DEVICE constexpr std::uint32_t bit_width(std::uint32_t number) {
+#if defined(__CUDA_ARCH__)
+  if (!__builtin_is_constant_evaluated())
+    return 32 - static_cast<std::uint32_t>(__clz(static_cast<int>(number)));
+#endif
+  std::uint32_t bits = 0;
+  while (bits < 32 && number >> bits != 0) ++bits;
+  return bits;
+}
+
 /// Index of the lowest set bit. `word` is not 0.
 constexpr std::uint32_t count_trailing_zeros(std::uint32_t word) {
 #if defined(__GNUC__)

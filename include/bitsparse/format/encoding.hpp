@@ -154,8 +154,8 @@ struct chunk_layout {
 
 namespace detail {
 
-/// The most values that a tile of an elias_fano form keeps: beyond, its mask stream would be longer
-/// than the mask.
+/// The most values that a tile of an elias_fano form keeps: with more, its mask stream would be longer
+/// than the mask, and with so many it is in some formats, by a word.
 template <class Format>
 inline constexpr std::uint32_t max_elias_fano_kept = Format::values / 32 * 7;
 
@@ -163,9 +163,14 @@ inline constexpr std::uint32_t max_elias_fano_kept = Format::values / 32 * 7;
 /// that leave more different upper parts than values, from 3 to 8.
 template <class Format>
 BITSPARSE_HOST_DEVICE constexpr std::uint32_t lower_bits(std::uint32_t kept) {
-  std::uint32_t bits = 3;
-  for (std::uint32_t more = 4; more <= 8; ++more) bits += Format::values >> more > kept ? 1 : 0;
-  return bits;
+  if constexpr ((Format::values & (Format::values - 1)) == 0) {
+    std::uint32_t const most = bit_width(Format::values - 1), least = bit_width(kept);
+    return most < least + 3 ? 3 : most > least + 8 ? 8 : most - least;
+  } else {
+    std::uint32_t bits = 3;
+    for (std::uint32_t more = 4; more <= 8; ++more) bits += Format::values >> more > kept ? 1 : 0;
+    return bits;
+  }
 }
 
 /// Words of the upper part of an Elias-Fano mask stream, which comes first: kept value k of index i

@@ -95,44 +95,6 @@ __device__ __forceinline__ std::uint32_t unpack_word(std::uint32_t& address, std
   return word;
 }
 
-/// Stores a record of each value of a word whose mask bit is set, and advances the address.
-/// @param index of the word's first value; 2-byte values: and the second's in the high half
-template <class Bits>
-__device__ __forceinline__ void pack_record_word(std::uint32_t& address,
-                                                 std::uint32_t word,
-                                                 std::uint32_t mask,
-                                                 std::uint32_t index) {
-  if constexpr (sizeof(Bits) == 4) {
-    asm volatile(
-        "{.reg .pred p0; .reg .b32 m; and.b32 m, %2, 1; setp.ne.u32 p0, m, 0;"
-        "@p0 st.shared.v2.u32 [%0], {%1, %3}; @p0 add.u32 %0, %0, 8;}"
-        : "+r"(address)
-        : "r"(word), "r"(mask), "r"(index)
-        : "memory");
-  } else {
-    constexpr std::uint32_t per = 4 / sizeof(Bits);
-#pragma unroll
-    for (std::uint32_t j = 0; j < per; ++j) {
-      // The value's bytes, then the index's two.
-      std::uint32_t const record = per == 2 ? select_bytes(word, index, j == 0 ? 0x5410 : 0x7632)
-                                            : select_bytes(word, (index + j) << 8, 0x6540 + j);
-      asm volatile(
-          "{.reg .pred p0; .reg .b32 m; and.b32 m, %2, %3; setp.ne.u32 p0, m, 0;"
-          "@p0 st.shared.u32 [%0], %1; @p0 add.u32 %0, %0, 4;}"
-          : "+r"(address)
-          : "r"(record), "r"(mask), "r"(1u << j)
-          : "memory");
-    }
-  }
-}
-
-/// A word with one bit set, or 0 for numbers above 31.
-__device__ __forceinline__ std::uint32_t bit_or_none(std::uint32_t number) {
-  std::uint32_t word;
-  asm("shl.b32 %0, 1, %1;" : "=r"(word) : "r"(number));
-  return word;
-}
-
 }  // namespace detail
 
 /// Stores the values of a vector whose mask bit is set, one after the other, from \p target on.
@@ -145,94 +107,6 @@ __device__ __forceinline__ void pack_vector(uint4 const& vector, std::uint32_t m
   detail::pack_word<Bits>(address, vector.y, mask >> per);
   detail::pack_word<Bits>(address, vector.z, mask >> 2 * per);
   detail::pack_word<Bits>(address, vector.w, mask >> 3 * per);
-}
-
-/// A kept value and its index in the tile, for encoders that need both.
-template <class Bits>
-struct kept_record {
-  std::uint32_t word;  // value in the low half, index in the high half
-
-  __device__ __forceinline__ Bits value() const { return static_cast<Bits>(word); }
-  __device__ __forceinline__ std::uint32_t index() const { return word >> 16; }
-  __device__ static __forceinline__ kept_record of(Bits value, std::uint32_t index) {
-    return {value | index << 16};
-  }
-};
-template <>
-struct alignas(8) kept_record<std::uint32_t> {
-  std::uint32_t bits;
-  std::uint32_t place;
-
-  __device__ __forceinline__ std::uint32_t value() const { return bits; }
-  __device__ __forceinline__ std::uint32_t index() const { return place; }
-  __device__ static __forceinline__ kept_record of(std::uint32_t value, std::uint32_t index) {
-    return {value, index};
-  }
-};
-
-/// Stores records of the values of a vector whose mask bit is set, one after the other.
-/// Shapes: target, in shared memory, has room for popc(mask) records. Threads: any.
-/// @param index of the vector's first value
-template <class Bits>
-__device__ __forceinline__ void pack_records(uint4 const& vector,
-                                             std::uint32_t mask,
-                                             std::uint32_t index,
-                                             kept_record<Bits>* target) {
-  constexpr std::uint32_t per = 4 / sizeof(Bits);
-  auto address                = static_cast<std::uint32_t>(__cvta_generic_to_shared(target));
-  std::uint32_t const step    = sizeof(Bits) == 2 ? 0x00020002u : per;
-  if (sizeof(Bits) == 2) index = index * 0x00010001u + 0x00010000u;
-  detail::pack_record_word<Bits>(address, vector.x, mask, index);
-  detail::pack_record_word<Bits>(address, vector.y, mask >> per, index + step);
-  detail::pack_record_word<Bits>(address, vector.z, mask >> 2 * per, index + 2 * step);
-  detail::pack_record_word<Bits>(address, vector.w, mask >> 3 * per, index + 3 * step);
-}
-
-/// The indices of 8 records in a row. Alignment: from 16 bytes, in shared memory. Threads: any.
-template <class Bits>
-__device__ __forceinline__ void indices_of_records(kept_record<Bits> const* from,
-                                                   std::uint32_t (&indices)[8]) {
-  constexpr int num_units = 8 * sizeof(kept_record<Bits>) / 16;
-#pragma unroll
-  for (int i = 0; i < num_units; ++i) {
-    uint4 const unit = reinterpret_cast<uint4 const*>(from)[i];
-    if constexpr (sizeof(Bits) == 4) {
-      indices[2 * i]     = unit.y;
-      indices[2 * i + 1] = unit.w;
-    } else {
-      indices[4 * i]     = unit.x >> 16;
-      indices[4 * i + 1] = unit.y >> 16;
-      indices[4 * i + 2] = unit.z >> 16;
-      indices[4 * i + 3] = unit.w >> 16;
-    }
-  }
-}
-
-/// The values of vector_values<Bits> records in a row, as a vector.
-/// Alignment: from 16 bytes, in shared memory. Threads: any.
-template <class Bits>
-__device__ __forceinline__ uint4 values_of_records(kept_record<Bits> const* from) {
-  constexpr int num_units = vector_values<Bits> * sizeof(kept_record<Bits>) / 16;
-  uint4 units[num_units];
-#pragma unroll
-  for (int i = 0; i < num_units; ++i) units[i] = reinterpret_cast<uint4 const*>(from)[i];
-  if constexpr (sizeof(Bits) == 4) {
-    return {units[0].x, units[0].z, units[1].x, units[1].z};
-  } else if constexpr (sizeof(Bits) == 2) {
-    return {detail::select_bytes(units[0].x, units[0].y, 0x5410),
-            detail::select_bytes(units[0].z, units[0].w, 0x5410),
-            detail::select_bytes(units[1].x, units[1].y, 0x5410),
-            detail::select_bytes(units[1].z, units[1].w, 0x5410)};
-  } else {
-    std::uint32_t words[4];
-#pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      words[i] = detail::select_bytes(detail::select_bytes(units[i].x, units[i].y, 0x0040),
-                                      detail::select_bytes(units[i].z, units[i].w, 0x0040),
-                                      0x5410);
-    }
-    return {words[0], words[1], words[2], words[3]};
-  }
 }
 
 /// What unpack_vector() looks up, in shared memory: for 1-byte values, by the 4 mask bits of a word, a

@@ -10,20 +10,10 @@
 #include <cub/warp/warp_scan.cuh>
 
 #include <bitsparse/config.hpp>
+#include <bitsparse/format/bits.hpp>
 
 namespace bitsparse {
 inline namespace v0 {
-
-namespace detail {
-
-/// Bits that a number needs; 1 for 0.
-constexpr int bit_width(std::uint32_t number) {
-  int bits = 1;
-  while (bits < 32 && number >> bits != 0) ++bits;
-  return bits;
-}
-
-}  // namespace detail
 
 /// Exclusive prefix sums over a warp of `Rows` small counts per lane, in the order row, then lane.
 ///
@@ -37,7 +27,7 @@ template <int Rows, int MaxCount>
 class warp_rank {
   using scan = cub::WarpScan<std::uint32_t>;
 
-  static constexpr int field_bits = detail::bit_width(32 * MaxCount);
+  static constexpr int field_bits = static_cast<int>(detail::bit_width(32 * MaxCount));
   static constexpr int fields     = 32 / field_bits;  // rows side by side in a word
   static_assert(fields >= 1 && MaxCount >= 1, "bitsparse: a warp's total needs more than 32 bits");
 

@@ -10,6 +10,7 @@
 #include <bitsparse/arena/statistics.cuh>
 #include <tests/support/arena_fixture.cuh>
 #include <tests/support/catch.hpp>
+#include <tests/support/step_kernels.cuh>
 
 namespace bs = bitsparse;
 using namespace bitsparse_test;
@@ -309,4 +310,36 @@ TEST_CASE("arena: more than 4 GiB of payload and more than 2^31 values in one te
   CHECK(content.chunk_bytes > std::uint64_t{1} << 32);
   CHECK(content.tiles[static_cast<int>(bs::encoding::lost)] == 0);
   REQUIRE(bs::release(tensor.view(), nullptr).ok());
+}
+
+TEST_CASE("arena: a report's peaks count what tensors still hold", "[arena]") {
+  guarded_arena arena{num_layers * 6, 0, slab_bytes};
+  bs::compressed_tensor<format> first{arena.view(), num_rows, num_cols};
+  bs::compressed_tensor<format> second{arena.view(), num_rows, num_cols};
+  device_array<bits_type> activation(num_values);
+  device_array<unsigned> step(1);
+  activation_kernel<<<num_values / 256, 256>>>(activation.data(), step.data(), 4u);
+  pinned_slot<bs::arena_report> slot;
+  auto const reported = [&] {
+    REQUIRE(bs::report(arena.view(), slot.slot, nullptr).ok());
+    return slot.wait();
+  };
+  auto const compress = [&](auto& tensor) {
+    REQUIRE(
+        bs::compress<bs::codec::sign>(read_only(activation.data()), tensor.view(), nullptr).ok());
+  };
+  compress(first);
+  bs::arena_report const one = reported();
+  REQUIRE(one.device_slabs_in_use > 0);
+  CHECK(one.peak_device_slabs == one.device_slabs_in_use);
+  CHECK(one.needed_slabs == one.device_slabs_in_use);
+  compress(second);
+  CHECK(reported().peak_device_slabs == 2 * one.device_slabs_in_use);
+  REQUIRE(bs::release(first.view(), nullptr).ok());
+  bs::arena_report const less = reported();
+  CHECK(less.device_slabs_in_use == one.device_slabs_in_use);
+  CHECK(less.peak_device_slabs == 2 * one.device_slabs_in_use);
+  CHECK(less.needed_slabs == 2 * one.device_slabs_in_use);
+  REQUIRE(bs::clear(arena.view(), nullptr).ok());
+  CHECK(reported().peak_device_slabs == one.device_slabs_in_use);
 }

@@ -36,6 +36,16 @@ __global__ void judge_kernel(bits_type const* a,
   if (a[i] != b[i] && arena->skip_step == 0.0f) atomicAdd(silent, 1ull);
 }
 
+/// Lets the next kernel start, and some time later counts whether the tensor is full no more.
+__global__ void late_judge_kernel(bs::arena_tensor_state const volatile* tensor,
+                                  unsigned long long* faults) {
+  bs::detail::allow_next_kernel();
+  long long const begin = clock64();
+  while (clock64() - begin < 200000) {
+  }
+  *faults += tensor->phase != bs::tensor_phase::full;
+}
+
 /// Adds whether the step was to be skipped, and forgets it.
 __global__ void end_step_kernel(bs::arena_state* arena, unsigned* skipped) {
   *skipped += arena->skip_step != 0.0f;
@@ -212,4 +222,35 @@ TEST_CASE("arena stream: 300 calls behind a spinning kernel return while it spin
   CHECK(net.arena.state().conditions == 0);
   cudaFreeHost(flag);
   cudaStreamDestroy(stream);
+}
+
+TEST_CASE("arena stream: a kernel that lets the next one start early is waited for", "[arena]") {
+  network net{enough_slabs, 0};
+  auto const tensor = net.saved[0]->view();
+  bool all_ok       = true;
+  for (unsigned step = 0; step < 20; ++step) {
+    late_fill_kernel<<<num_values / 256, 256>>>(net.activation.data(), step);
+    all_ok = all_ok && bs::compress<bs::codec::sign>(
+                           bs::const_matrix_view<bs::bf16>{
+                               net.activation.data(), num_rows, num_cols, num_cols},
+                           tensor,
+                           nullptr)
+                           .ok();
+    late_fill_kernel<<<num_values / 256, 256>>>(net.restored.data(), step + 1000);
+    bs::matrix_view<bs::bf16> const target{net.restored.data(), num_rows, num_cols, num_cols};
+    if (step % 2 == 0) {
+      all_ok = all_ok && bs::consume(tensor, target, nullptr).ok();
+    } else {
+      all_ok = all_ok && bs::decompress(tensor, target, nullptr).ok();
+      late_judge_kernel<<<1, 1>>>(tensor.state, net.silent.data());
+      all_ok = all_ok && bs::release(tensor, nullptr).ok();
+    }
+    judge_kernel<<<num_values / 256, 256>>>(
+        net.activation.data(), net.restored.data(), net.arena.view().state, net.silent.data());
+  }
+  CHECK(all_ok);
+  CHECK(net.silent.read() == 0);
+  CHECK(net.arena.state().conditions == 0);
+  CHECK(net.arena.state().in_use[0] == 0);
+  CHECK(net.arena.free_slabs(0) == net.arena.view().num_device_slabs);
 }

@@ -108,7 +108,8 @@ struct arena_space {
     arena_view::tickets drawn  = space.draw_first(wanted);
     std::uint32_t entry        = at_need;
     if (threadIdx.x < drawn.count) entry = space.arena.collect(0, drawn.first + threadIdx.x) + 1;
-    wait_for_previous_kernel();  // the prologue, which empties the map, and may have given back what there was not
+    // For the prologue, which empties the map, and may have given back what there was not.
+    wait_for_previous_kernel();
     if (drawn.count == 0) {
       drawn = space.draw_first(wanted);
       if (threadIdx.x < drawn.count) entry = space.arena.collect(0, drawn.first + threadIdx.x) + 1;

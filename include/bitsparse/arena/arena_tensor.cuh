@@ -24,9 +24,8 @@ enum class tensor_phase : std::uint32_t { empty = 0, writing = 1, full = 2 };
 
 /// The device-resident state of a tensor in an arena. All zero is the state of a new one.
 struct alignas(64) arena_tensor_state {
-  unsigned long long
-      cursor;  // units in the low 36 bits; in the high 28 tiles that have reserved, and
-               // slabs begun
+  // Units in the low 36 bits; in the high 28 tiles that have reserved, and slabs begun.
+  unsigned long long cursor;
   tensor_phase phase;
   std::uint32_t epoch;      // the arena's, when it was filled
   float scale;              // what the stored values were multiplied with, of 8-bit floats

@@ -70,7 +70,7 @@ bool overlaps_tensor(arena_tensor_view<Format> const& tensor, operand_spans cons
 
 /// One block. Raises not_full for a tensor that holds nothing.
 template <class Space>
-__global__ void release_kernel(Space const space) {
+__global__ void __launch_bounds__(Space::prologue_threads) release_kernel(Space const space) {
   wait_for_previous_kernel();
   if (threadIdx.x == 0 && !space.is_full()) space.raise(device_condition::not_full);
   space.empty(tensor_phase::empty);
@@ -103,16 +103,8 @@ status compress(compress_operands<Source, Emitted> const& operands,
                 arena_tensor_view<Format> target,
                 cudaStream_t stream) {
   if (status const checked = detail::check_arena_tensor(target); !checked.ok()) return checked;
-  detail::operand_spans spans;
-  if (status const checked =
-          detail::check_dense<Format, Op>(operands, target.rows, target.cols, spans);
-      !checked.ok())
-    return checked;
-  if (detail::overlaps_tensor(target, spans)) {
-    return {status_code::invalid_argument, detail::tensor_overlap_text};
-  }
-  return detail::launch_compress<Codec, Op, Tuning, Format>(
-      operands, spans.has_runs, target.directory, detail::arena_space{target}, stream);
+  return detail::check_and_compress<Codec, Op, Tuning>(
+      operands, target, detail::arena_space{target}, stream);
 }
 
 /// Compresses a matrix of the tensor's element, losslessly, bit for bit: compress with the source
@@ -138,22 +130,8 @@ status decompress(arena_tensor_view<Format> source,
                   decompress_operands<First, Gradient, Second> const& operands,
                   cudaStream_t stream) {
   if (status const checked = detail::check_arena_tensor(source); !checked.ok()) return checked;
-  detail::operand_spans spans;
-  std::uint64_t num_rows = 0;
-  if (status const checked =
-          detail::check_dense<Format, Op>(operands, source.rows, source.cols, num_rows, spans);
-      !checked.ok())
-    return checked;
-  if (detail::overlaps_tensor(source, spans)) {
-    return {status_code::invalid_argument, detail::tensor_overlap_text};
-  }
-  return detail::launch_decompress<Op, Tuning, Format>(source.directory,
-                                                       detail::arena_space{source},
-                                                       operands,
-                                                       num_rows,
-                                                       source.cols,
-                                                       spans.has_runs,
-                                                       stream);
+  return detail::check_and_decompress<Op, Tuning>(
+      source, detail::arena_space{source}, operands, stream);
 }
 
 /// Restores a matrix of the tensor's element, bit for bit: decompress with the target alone.
@@ -193,6 +171,10 @@ status consume(arena_tensor_view<Format> source,
   status const restored = decompress<Op, Tuning>(source, operands, stream);
   return restored.ok() ? detail::launch_release(source, stream) : restored;
 }
+
+/// decompress into a matrix of the tensor's element, then release.
+/// Errors: as decompress.
+/// @tparam Op identity, or an op with one result and no gradient
 template <class Op = identity, class Tuning = void, class Format>
 status consume(arena_tensor_view<Format> source,
                matrix_view<typename Format::element> target,

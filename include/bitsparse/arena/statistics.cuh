@@ -49,7 +49,8 @@ struct statistics_params {
 
 /// One block of prologue_threads.
 template <class Params>
-__global__ void statistics_kernel(Params const params) {
+__global__ void __launch_bounds__(arena_space::prologue_threads)
+    statistics_kernel(Params const params) {
   using block_reduce = cub::BlockReduce<unsigned long long, arena_space::prologue_threads>;
   __shared__ typename block_reduce::TempStorage reduce_storage[4];
   __shared__ std::uint32_t tiles[num_encodings];

@@ -2,7 +2,7 @@
 # The record of the last run of the gpu tests: CI has no GPU, so the run is proved by a file in the repository.
 #
 #   tests/gpu_record.sh run [TEST_DIR]  on a machine with a GPU: run the built gpu tests (default build/tests) and write
-#                                       tests/gpu_record.json
+#                                       tests/gpu_record.json; GPU_RECORD_JOBS tests at a time (default 1)
 #   tests/gpu_record.sh check           compare the record with the sources; fails if they differ or a test failed
 #
 # A change for which no GPU can be had may carry "pending": "<reason>" in the record: check then passes with a loud
@@ -26,20 +26,30 @@ gpu_tests() {
     "$root/tests/device_tests.cmake" | tr / _
 }
 
+# Runs one test; its output goes to $logs/<test>, its exit status to $logs/<test>.status.
+run_test() {
+  local status=0
+  (cd "$root" && timeout 600 "$tests_dir/$1") >"$logs/$1" 2>&1 || status=$?
+  echo "$status" >"$logs/$1.status"
+}
+
 run() {
-  local tests_dir=${1:-$root/build/tests} passed=0 failed=0 skipped=0 name status log hash
-  log=$(mktemp)
+  local passed=0 failed=0 skipped=0 name status hash
+  tests_dir=${1:-$root/build/tests}
+  logs=$(mktemp -d)
   hash=$(source_hash)
+  export root tests_dir logs
+  export -f run_test
+  gpu_tests | xargs -P "${GPU_RECORD_JOBS:-1}" -I '{}' bash -c 'run_test {}'
   for name in $(gpu_tests); do
-    status=0
-    (cd "$root" && timeout 600 "$tests_dir/$name") >"$log" 2>&1 || status=$?
+    status=$(cat "$logs/$name.status")
     case $status in
-      0) passed=$((passed + 1)); echo "passed   $name: $(tail -n 2 "$log" | head -n 1)" ;;
+      0) passed=$((passed + 1)); echo "passed   $name: $(tail -n 2 "$logs/$name" | head -n 1)" ;;
       77) skipped=$((skipped + 1)); echo "skipped  $name" ;;
-      *) failed=$((failed + 1)); echo "FAILED   $name ($status)"; tail -n 40 "$log" ;;
+      *) failed=$((failed + 1)); echo "FAILED   $name ($status)"; tail -n 40 "$logs/$name" ;;
     esac
   done
-  rm -f "$log"
+  rm -r "$logs"
   if [ "$hash" != "$(source_hash)" ]; then
     echo "gpu record: the sources changed while the tests ran; run it again" >&2
     return 1

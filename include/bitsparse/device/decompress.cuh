@@ -36,17 +36,13 @@ struct decompress_params {
   Space space;
 };
 
-static_assert(static_cast<int>(tile_condition::lost) ==
-                      static_cast<int>(device_condition::lost_tile_read) &&
-                  static_cast<int>(tile_condition::corrupt) ==
-                      static_cast<int>(device_condition::corrupt_tile),
-              "bitsparse: a tile's condition is raised as the device condition of the same number");
-
 /// Registers of a thread (docs/tuning.md).
-template <class Format, class Op, class First, class Gradient, class Second>
+template <class Format, class Space, class Op, class First, class Gradient, class Second>
 constexpr int decompress_registers() {
   constexpr bool has_op = !backward_pass<Format, 128, Op, First, Gradient, Second>::is_plain_copy;
-  return has_op && sizeof(typename Format::bits_type) == 1 ? 80 : 56;
+  // With 56 registers the one of an arena, without an op, spills on sm_90.
+  constexpr bool is_arena_copy = Space::leading_blocks != 0 && !has_op;
+  return has_op && sizeof(typename Format::bits_type) == 1 ? 80 : is_arena_copy ? 64 : 56;
 }
 
 /// One block per tile.
@@ -64,7 +60,7 @@ __global__ void __launch_bounds__(
     Threads,
     min_decompress_blocks<Threads,
                           Tile,
-                          decompress_registers<Format, Op, First, Gradient, Second>()>)
+                          decompress_registers<Format, Space, Op, First, Gradient, Second>()>)
     decompress_kernel(
         decompress_params<Format, Space, decompress_operands<First, Gradient, Second>> const
             params) {
@@ -86,8 +82,12 @@ __global__ void __launch_bounds__(
   if (rows == 0) return;
   pass::prefetch(group, params.operands, at, rows);
   located_chunk const chunk = params.space.locate(descriptor);
+  // Here what is known without the chunk, which then need not be kept; what the decoder finds below.
   if (chunk.condition != device_condition::none) {
+    if (group.rank() == 0) params.space.raise(chunk.condition);
     descriptor = tile_descriptor{encoding::lost, 1, 0, 0};  // reads as NaN
+  } else if (descriptor.form() == encoding::lost && group.rank() == 0) {
+    params.space.raise(device_condition::lost_tile_read);
   }
   decoder.open(decoder.fetch(descriptor, chunk.address, at.valid_rows, at.valid_cols));
   group.sync();
@@ -102,11 +102,8 @@ __global__ void __launch_bounds__(
               at,
               rows,
               storage.pass);
-  if (condition != tile_condition::good && group.rank() == 0) {
-    params.space.raise(chunk.condition != device_condition::none
-                           ? chunk.condition
-                           : static_cast<device_condition>(condition));
-  }
+  if (condition == tile_condition::corrupt && group.rank() == 0)
+    params.space.raise(device_condition::corrupt_tile);
 }
 
 /// The kernel over any address space. The arguments are checked.
@@ -138,7 +135,7 @@ status launch_decompress(tile_descriptor const* directory,
   std::uint64_t const tile_cols = ceil_div<std::uint64_t>(cols, Format::cols);
   decompress_params<Format, Space, decompress_operands<First, Gradient, Second>> const params{
       operands, {rows, cols}, directory + operands.first_row / Format::rows * tile_cols, space};
-  constexpr int registers = decompress_registers<Format, Op, First, Gradient, Second>();
+  constexpr int registers = decompress_registers<Format, Space, Op, First, Gradient, Second>();
   auto const run          = [&](auto* kernel, int num_threads, int num_blocks) {
     launch_order order;
     status const loaded = load(kernel, order, num_blocks);

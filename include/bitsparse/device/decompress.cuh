@@ -36,6 +36,12 @@ struct decompress_params {
   Space space;
 };
 
+static_assert(static_cast<int>(tile_condition::lost) ==
+                      static_cast<int>(device_condition::lost_tile_read) &&
+                  static_cast<int>(tile_condition::corrupt) ==
+                      static_cast<int>(device_condition::corrupt_tile),
+              "bitsparse: a tile's condition is raised as the device condition of the same number");
+
 /// Registers of a thread (docs/tuning.md).
 template <class Format, class Space, class Op, class First, class Gradient, class Second>
 constexpr int decompress_registers() {
@@ -82,12 +88,8 @@ __global__ void __launch_bounds__(
   if (rows == 0) return;
   pass::prefetch(group, params.operands, at, rows);
   located_chunk const chunk = params.space.locate(descriptor);
-  // Here what is known without the chunk, which then need not be kept; what the decoder finds below.
   if (chunk.condition != device_condition::none) {
-    if (group.rank() == 0) params.space.raise(chunk.condition);
     descriptor = tile_descriptor{encoding::lost, 1, 0, 0};  // reads as NaN
-  } else if (descriptor.form() == encoding::lost && group.rank() == 0) {
-    params.space.raise(device_condition::lost_tile_read);
   }
   decoder.open(decoder.fetch(descriptor, chunk.address, at.valid_rows, at.valid_cols));
   group.sync();
@@ -102,8 +104,11 @@ __global__ void __launch_bounds__(
               at,
               rows,
               storage.pass);
-  if (condition == tile_condition::corrupt && group.rank() == 0)
-    params.space.raise(device_condition::corrupt_tile);
+  if (condition != tile_condition::good && group.rank() == 0) {
+    params.space.raise(chunk.condition != device_condition::none
+                           ? chunk.condition
+                           : static_cast<device_condition>(condition));
+  }
 }
 
 /// The kernel over any address space. The arguments are checked.
